@@ -48,7 +48,7 @@ async function signedProof() {
     chainId: CHAIN_ID,
     issuedAtMs: nowMs,
     serial: 1,
-    nonceOf: (issuedAt) => sessions.nonceOf(agent, issuedAt),
+    nonceOf: (issuedAt) => sessions.makeNonce(agent, issuedAt),
   })
   let message = ''
   const header = await answerSignIn(JSON.parse(body), {
@@ -81,7 +81,7 @@ export async function measureAccessGuard(): Promise<readonly Figure[]> {
     verifyMessage({ address: account.address, message, signature }),
   )
   const nowSeconds = Math.floor(nowMs / 1000)
-  const token = sessions.tokenOf(agent, nowSeconds + 3_600)
+  const token = sessions.makeToken(agent, nowSeconds + 3_600)
   const bearer = await medianOf(
     CALLS,
     () => sessions.judgeToken({ agent, token, nowSeconds }) === 'valid',

@@ -30,7 +30,7 @@ type DomainParts = Omit<AccessParts, 'subscriptions'> &
 
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
-  given: DomainParts,
+  ports: DomainParts,
   options: {
     readonly config: AccessConfig
     readonly telemetry: Pick<Telemetry, 'observeGate' | 'verified'>
@@ -41,21 +41,21 @@ export function composeDomain(
 ) {
   const { config, ledgerClock, receipts } = options
   const { observeGate, verified } = options.telemetry
-  const { clock, network } = given
-  const subscriptions = createSubscriptions(given)
+  const { clock, network } = ports
+  const subscriptions = createSubscriptions(ports)
   const parts = {
-    ...given,
-    scheme: timedScheme(given.scheme, { nowMs: () => performance.now(), hear: verified }),
+    ...ports,
+    scheme: timedScheme(ports.scheme, { nowMs: () => performance.now(), hear: verified }),
     subscriptions,
   }
-  const { sellerHistory: history } = given
-  const account = history && createSellerAccount({ ...given, history })
+  const { sellerHistory: history } = ports
+  const account = history && createSellerAccount({ ...ports, history })
   const alerts = createSellerAlerts({
-    ...given,
+    ...ports,
     limits: alertLimits(config),
-    readFigures: () => readSellerFigures(given),
-    spentTinybar: () => BigInt(given.usage.figures().costTinybarTotal),
-    webhook: given.alertWebhook,
+    readFigures: () => readSellerFigures(ports),
+    spentTinybar: () => BigInt(ports.usage.figures().costTinybarTotal),
+    webhook: ports.alertWebhook,
   })
   const reservations = createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
@@ -83,12 +83,12 @@ export function composeDomain(
     otherSales: () => sweep.otherSales(),
   })
   const recorders = createRecorderCount({
-    ...given,
+    ...ports,
     history,
     recorderCount: config.RECORDER_COUNT,
   })
   const reaper = createReaper(parts)
-  const terms = createSalesTerms(parts, given.accessUrl)
+  const terms = createSalesTerms(parts, ports.accessUrl)
   const callAccess = createCallAccess({
     ...parts,
     gate,
@@ -96,8 +96,8 @@ export function composeDomain(
     reaper,
     stops,
     terms,
-    guard: createAgentGuard({ ...given, terms }),
-    holder: createAgentHolder(given),
+    guard: createAgentGuard({ ...ports, terms }),
+    holder: createAgentHolder(ports),
   })
   return { account, alerts, callAccess, gate, reaper, recorders, stops, subscriptions, sweep }
 }

@@ -66,7 +66,7 @@ export function createAccessContractReader(options: AccessContractReaderOptions)
     address: options.address,
     isOwn: (address) => address === options.address,
     ensureDeployed: ensureDeployed.check,
-    windowOf: (agent, atSeconds) =>
+    readWindow: (agent, atSeconds) =>
       read((contract) => readWindow(relay, { contract, agent, atSeconds })),
     offers: keptRead({ clock, keptMs: () => budget.keptMs(OFFERS_MS), read: offers.read }),
     knownOffers: offers.known,
@@ -77,7 +77,7 @@ export function createAccessContractReader(options: AccessContractReaderOptions)
     }),
     isForwarder: (account) => hasRole('isForwarder', account),
     isRecorder: (account) => hasRole('isRecorder', account),
-    paymentOf: (paymentReference) =>
+    findPayment: (paymentReference) =>
       read(async (contract) => {
         const args = [paymentReference] as const
         const [isUsed, agent] = await readView(relay, { contract, functionName: 'paymentOf', args })

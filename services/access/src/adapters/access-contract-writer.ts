@@ -63,7 +63,7 @@ export function createAccessContractWriter(options: AccessContractWriterOptions)
     const [rehearsal, offers] = await Promise.all([rehearsals.rehearse(order), contract.offers()])
     switch (rehearsal.kind) {
       case 'already-used':
-        return { ...rehearsal, agent: (await contract.paymentOf(order.paymentReference)).agent }
+        return { ...rehearsal, agent: (await contract.findPayment(order.paymentReference)).agent }
       case 'refused':
         return rehearsal
       case 'float-low':
@@ -132,7 +132,7 @@ function createRehearsals(
 
   const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
     const between = { account, address: requireAddress(contract) }
-    const [{ gas, tinybar }, held, trial] = await Promise.all([
+    const [{ gas, tinybar }, balanceTinybar, trial] = await Promise.all([
       forwardGasNow(),
       balance(),
       findRevert(relay, between, openPaidCall(order)).then(
@@ -141,7 +141,7 @@ function createRehearsals(
       ),
     ])
     // First: a node that checks the balance would refuse the call itself, in its own words.
-    if (held < order.valueTinybar + tinybar) return { kind: 'float-low' }
+    if (balanceTinybar < order.valueTinybar + tinybar) return { kind: 'float-low' }
     if ('failure' in trial) throw trial.failure
     const { reason } = trial
     if (reason === undefined) return { kind: 'ready', gas }
@@ -237,7 +237,7 @@ async function readOpening(
     }
     if (log.eventName === 'SubscriptionToppedUp') {
       const { balanceTinybar } = log.args
-      const read = await contract.windowOf(order.agent, ledgerSeconds(clock))
+      const read = await contract.readWindow(order.agent, ledgerSeconds(clock))
       const periodsFunded = Number(balanceTinybar / read.priceTinybar)
       const window = { ...read, isCancelled: false, balanceTinybar, periodsFunded }
       return { kind: 'opened', transactionHash, isTopUp: true, window }

@@ -18,7 +18,7 @@ export function createMirrorPaymentLog(options: {
   readonly payTo: string
 }): PaymentLog {
   const { mirror, accounts, payTo: accountId } = options
-  const evmAddressOf = async (account: string): Promise<Hex> =>
+  const readEvmAddress = async (account: string): Promise<Hex> =>
     (await accounts.account(account))?.evmAddress ?? longZeroAddress(account)
   return {
     async *creditsAfter(afterTimestamp) {
@@ -36,15 +36,17 @@ export function createMirrorPaymentLog(options: {
       for await (const { consensusTimestamp, counterparties } of mirror.transfers(wanted))
         yield {
           consensusTimestamp,
-          receivers: counterparties.map((one) => one.accountId).filter(isNoSystemAccount),
+          receivers: counterparties
+            .map((counterparty) => counterparty.accountId)
+            .filter(isNoSystemAccount),
         }
     },
-    async contractAddressOf(contract) {
-      const address = await evmAddressOf(contract)
+    async findContractAddress(contract) {
+      const address = await readEvmAddress(contract)
       return (await mirror.contractCreated(address)) === undefined ? undefined : address
     },
     ledgerTime: () => mirror.ledgerTime(),
-    evmAddressOf,
+    readEvmAddress,
   }
 }
 

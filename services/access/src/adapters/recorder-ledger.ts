@@ -57,11 +57,11 @@ export const fullBatchTinybar = (quotedWeibar: bigint): bigint =>
 
 /** What the recorder holds, and what it must hold for a full batch, tinybar. Throws the relay's errors. */
 export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
-  const [held, gasPrice] = await Promise.all([
+  const [balanceTinybar, gasPrice] = await Promise.all([
     facts.balanceTinybar(recorder)(),
     facts.gasPriceWeibar(),
   ])
-  return { held, needed: fullBatchTinybar(gasPrice) }
+  return { balanceTinybar, neededTinybar: fullBatchTinybar(gasPrice) }
 }
 
 /** Returns the ledger of that key. It connects to nothing yet. Requests to the relay reject with UsageLedgerUnavailable. */

@@ -5,7 +5,7 @@ const agent = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const expiresAtSeconds = 1_795_435_800
 const nowSeconds = expiresAtSeconds - 1
 const keys = createSessionKeys(new Uint8Array(32))
-const token = keys.tokenOf(agent, expiresAtSeconds)
+const token = keys.makeToken(agent, expiresAtSeconds)
 const issuedAt = '2026-11-22T12:00:00.000Z'
 
 describe('golden vectors: a key of 32 zero bytes', () => {
@@ -14,12 +14,12 @@ describe('golden vectors: a key of 32 zero bytes', () => {
   })
 
   test('nonce', () => {
-    expect(keys.nonceOf(agent, issuedAt)).toBe('12890f7062346d9686c7d3f23bbcea78')
+    expect(keys.makeNonce(agent, issuedAt)).toBe('12890f7062346d9686c7d3f23bbcea78')
   })
 })
 
 test('A17: a nonce is known again by any process with the key, for its agent and time alone', () => {
-  const nonce = keys.nonceOf(agent, issuedAt)
+  const nonce = keys.makeNonce(agent, issuedAt)
   const replica = createSessionKeys(new Uint8Array(32))
   const other = `0x${'ab'.repeat(20)}` as const
   expect(replica.isNonce({ agent, issuedAt, nonce })).toBe(true)
@@ -46,7 +46,7 @@ describe('A17: a token', () => {
     const secret = new Uint8Array(32)
     const own = createSessionKeys(sessionKeyOf(secret, 'https://access.example'))
     const theirs = createSessionKeys(sessionKeyOf(secret, 'https://other.example'))
-    const foreign = theirs.tokenOf(agent, expiresAtSeconds)
+    const foreign = theirs.makeToken(agent, expiresAtSeconds)
     expect(theirs.judgeToken({ agent, token: foreign, nowSeconds })).toBe('valid')
     expect(own.judgeToken({ agent, token: foreign, nowSeconds })).toBe('invalid')
   })

@@ -8,8 +8,8 @@ const NONCE_CHARS = 32
 const TOKEN = /^v1\.0x[0-9a-f]{40}\.([1-9]\d{0,11})\.[\w-]{43}$/
 
 /** Whether a text from outside equals that ASCII text; takes the same time for every text of its length. */
-function isSame(given: string, expected: string): boolean {
-  const bytes = Buffer.from(given)
+function isSame(presented: string, expected: string): boolean {
+  const bytes = Buffer.from(presented)
   return bytes.length === expected.length && timingSafeEqual(bytes, Buffer.from(expected))
 }
 
@@ -20,20 +20,20 @@ function isSame(given: string, expected: string): boolean {
 export function createSessionKeys(key: Uint8Array): SessionKeys {
   const secret = createSecretKey(key)
   const hmacOf = (text: string) => createHmac('sha256', secret).update(text)
-  const nonceOf = (agent: string, issuedAt: string): string =>
+  const makeNonce = (agent: string, issuedAt: string): string =>
     hmacOf(`nonce.${agent}.${issuedAt}`).digest('hex').slice(0, NONCE_CHARS)
-  const tokenOf = (agent: string, expiresAtSeconds: number): string => {
+  const makeToken = (agent: string, expiresAtSeconds: number): string => {
     const text = `v1.${agent}.${expiresAtSeconds}`
     return `${text}.${hmacOf(text).digest('base64url')}`
   }
   return {
-    nonceOf,
-    isNonce: ({ agent, issuedAt, nonce }) => isSame(nonce, nonceOf(agent, issuedAt)),
-    tokenOf,
+    makeNonce,
+    isNonce: ({ agent, issuedAt, nonce }) => isSame(nonce, makeNonce(agent, issuedAt)),
+    makeToken,
     judgeToken({ agent, nowSeconds, token }) {
       const expiresAtSeconds = Number(TOKEN.exec(token)?.[1] ?? Number.NaN)
       if (Number.isNaN(expiresAtSeconds)) return 'invalid'
-      if (!isSame(token, tokenOf(agent, expiresAtSeconds))) return 'invalid'
+      if (!isSame(token, makeToken(agent, expiresAtSeconds))) return 'invalid'
       return expiresAtSeconds > nowSeconds ? 'valid' : 'expired'
     },
   }

@@ -64,7 +64,7 @@ describe('A15: what became of a credit', () => {
 
   test('refused: the contract paid it out', async () => {
     const facts = newFacts()
-    facts.log.evmAddressOf = async () => CONTRACT
+    facts.log.readEvmAddress = async () => CONTRACT
     const paidOut = { kind: 'refused', reason: 'paid-by-contract' }
     expect(await creditOutcome(facts, credit)).toEqual(paidOut)
   })
@@ -84,9 +84,9 @@ describe('A15: what became of a credit', () => {
 
   test('opened while it is judged: it is opened, not refused', async () => {
     const facts = newFacts()
-    const paymentOf = facts.contract.paymentOf.bind(facts.contract)
-    facts.contract.paymentOf = async (reference) => {
-      const before = await paymentOf(reference)
+    const findPayment = facts.contract.findPayment.bind(facts.contract)
+    facts.contract.findPayment = async (reference) => {
+      const before = await findPayment(reference)
       facts.contract.payments.set(credit.paymentReference, PAYER_ADDRESS)
       return before
     }

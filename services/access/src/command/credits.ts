@@ -39,7 +39,7 @@ export async function creditOutcome(
   credit: PayToCredit,
 ): Promise<CreditOutcome> {
   const isRefunded = refunded.has(credit.transactionId)
-  const consumed = await facts.contract.paymentOf(credit.paymentReference)
+  const consumed = await facts.contract.findPayment(credit.paymentReference)
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent, isRefundedToo: isRefunded }
   if (isRefunded) return { kind: 'refunded' }
   const judged = await judgeCredit(facts, credit)

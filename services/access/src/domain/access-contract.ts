@@ -23,23 +23,23 @@ type SellerBooks = Readonly<
 export type AccessContract = {
   /** The configured address; none before the contract is deployed. */
   readonly address: Hex | undefined
-  /** Whether it is this contract's address or a previous one's (A23). */
+  /** True for this contract's address and for a previous one's (A23). */
   isOwn(address: Hex): boolean
   /** Returns once chain and contract are the expected ones; throws otherwise. */
   ensureDeployed(): Promise<void>
-  windowOf(agent: Hex, atSeconds: number): Promise<AccessWindow>
+  readWindow(agent: Hex, atSeconds: number): Promise<AccessWindow>
   /** Every offer so far, oldest first; the last one is current. Never empty. */
   offers(): Promise<readonly Offer[]>
   /** Those that were read before; asks for nothing. */
   knownOffers(): readonly Offer[]
   areSalesPaused(): Promise<boolean>
-  /** Whether that account may forward payments. */
+  /** True if that account may forward payments. */
   isForwarder(account: Hex): Promise<boolean>
-  /** Whether that account may record usage. */
+  /** True if that account may record usage. */
   isRecorder(account: Hex): Promise<boolean>
-  /** Whether that reference was consumed, here or on a previous contract (A23), and for whom. */
-  paymentOf(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
-  /** How many further renewals the free reserve can arm, for anyone. */
+  /** Finds out if that reference was consumed, here or on a previous contract (A23), and for whom. */
+  findPayment(paymentReference: Hex): Promise<{ readonly isUsed: boolean; readonly agent: Hex }>
+  /** Counts the further renewals that the free reserve can arm, for anyone. */
   renewalsReserveCanArm(): Promise<number>
   /** The seller's part of the contract's books. */
   books(): Promise<SellerBooks>

@@ -31,13 +31,13 @@ export type AccessEvent =
       readonly agent: Hex
       readonly reason: string
     }
-  /** What became of a request with a payment, once the gate has taken it. */
+  /** A request with a payment ended so, once the gate had taken it. */
   | { readonly kind: 'payment'; readonly outcome: PaymentOutcome<unknown, unknown>['kind'] }
   /** A payment that was not taken, before settlement or by the facilitator; `reason` is the 402's `error`. */
   | { readonly kind: 'payment-refused'; readonly reason: ChallengeError }
   /** A read found an armed renewal overdue by `lateSeconds`. */
   | { readonly kind: 'renewal-late'; readonly lateSeconds: number }
-  /** What became of a guarded agent's call without a valid token: `proved`, or the `error` of the 402. */
+  /** A guarded agent's call without a valid token ended so: `proved`, or the `error` of the 402. */
   | { readonly kind: 'sign-in'; readonly outcome: string }
   | { readonly kind: 'rate-limited'; readonly by: 'agent' | 'address' }
   | { readonly kind: 'granted'; readonly isPaid: boolean }

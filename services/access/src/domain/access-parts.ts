@@ -18,7 +18,7 @@ import type { RelayBudget } from './relay-budget.ts'
 import type { SellerHistory } from './seller-account.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
-/** What the service reaches over a network. */
+/** The service reaches these over a network. */
 export type AccessPorts = {
   readonly contract: AccessContract
   readonly sender: ContractSender
@@ -33,14 +33,14 @@ export type AccessPorts = {
   readonly recorder: Hex
   /** For calls to the relay. */
   readonly budget: RelayBudget
-  /** What the recorder's account holds, and what a full batch needs, tinybar. */
-  recorderGas(): Promise<{ readonly held: bigint; readonly needed: bigint }>
-  /** What the seller earned and spent; none before a contract is deployed. */
+  /** Reads what the recorder's account holds, and what a full batch needs. */
+  recorderGas(): Promise<{ readonly balanceTinybar: bigint; readonly neededTinybar: bigint }>
+  /** Tells what the seller earned and spent; none before a contract is deployed. */
   readonly sellerHistory?: SellerHistory | undefined
   readonly alertWebhook?: AlertWebhook | undefined
 }
 
-/** What every part of the domain may use. */
+/** Every part of the domain may use these. */
 export type AccessParts = AccessPorts & {
   readonly subscriptions: Subscriptions
   readonly clock: Clock

@@ -14,13 +14,13 @@ import { createUsedProofs } from './used-proofs.ts'
 /** Nonces and tokens with which guarded agents prove themselves, made from a key that replicas share (A17). */
 export type SessionKeys = {
   /** A nonce for EIP-4361, bound to agent and time of issue. */
-  nonceOf(agent: Hex, issuedAt: string): string
+  makeNonce(agent: Hex, issuedAt: string): string
   isNonce(proof: {
     readonly agent: Hex
     readonly issuedAt: string
     readonly nonce: string
   }): boolean
-  tokenOf(agent: Hex, expiresAtSeconds: number): string
+  makeToken(agent: Hex, expiresAtSeconds: number): string
   /** Takes at most 10 µs. */
   judgeToken(call: {
     readonly agent: Hex
@@ -32,13 +32,13 @@ export type SessionKeys = {
 /** The longest life of a token (A17), seconds. */
 const TOKEN_SECONDS = 3_600
 
-/** What a person reads in the wallet. */
+/** A person reads this in the wallet. */
 const STATEMENT = 'Prove that you hold the key of this agent.'
 
 /** An EVM address that encodes an account number: no signature recovers to it. */
 const LONG_ZERO = /^0x0{24}/
 
-/** Why a guarded call was not served: the `error` of the 402 that asks for a proof. */
+/** A guarded call was not served for this reason, the `error` of the 402 that asks for a proof. */
 type ProofError =
   | SignInRefusal
   | 'sign_in_required'
@@ -90,7 +90,7 @@ export function createAgentGuard(deps: AgentGuardDeps) {
       chainId,
       issuedAtMs: clock.unixMs(),
       serial: challenges,
-      nonceOf: (issuedAt) => sessions.nonceOf(agent, issuedAt),
+      nonceOf: (issuedAt) => sessions.makeNonce(agent, issuedAt),
     })
     return { kind: 'proof-required', challenge }
   }
@@ -114,7 +114,7 @@ export function createAgentGuard(deps: AgentGuardDeps) {
       throw failure
     }
     deps.report({ kind: 'sign-in', outcome: 'proved' })
-    const token = sessions.tokenOf(agent, ledgerSeconds(clock) + TOKEN_SECONDS)
+    const token = sessions.makeToken(agent, ledgerSeconds(clock) + TOKEN_SECONDS)
     return { kind: 'admitted', token }
   }
 

@@ -20,8 +20,8 @@ export async function isUnheld(
   agent: Hex,
 ): Promise<boolean> {
   if (contract.isOwn(agent) || BigInt(agent) <= SYSTEM_NUMBER_MAX) return true
-  if (agent === longZeroAddress(payTo) || agent === (await log.evmAddressOf(payTo))) return true
-  return LONG_ZERO.test(agent) && (await log.evmAddressOf(`0.0.${BigInt(agent)}`)) !== agent
+  if (agent === longZeroAddress(payTo) || agent === (await log.readEvmAddress(payTo))) return true
+  return LONG_ZERO.test(agent) && (await log.readEvmAddress(`0.0.${BigInt(agent)}`)) !== agent
 }
 
 /** Longest that a challenge waits for a look-up, milliseconds; then it says nothing. */

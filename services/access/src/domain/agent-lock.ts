@@ -47,7 +47,7 @@ export function createAgentLock(clock: Clock): LockAgent {
     const othersKey = `${agent}/others`
     const before = isOwn ? [ownKey] : [ownKey, othersKey]
     const next = (): Holder | undefined =>
-      before.map((key) => holders.get(key)).find((one) => one && one.payment !== payment)
+      before.map((key) => holders.get(key)).find((holder) => holder && holder.payment !== payment)
     const untilMs = clock.unixMs() + LOCK_WAIT_MS
     let hasWaited = false
     for (let other = next(); other !== undefined && clock.unixMs() < untilMs; other = next()) {

@@ -26,7 +26,7 @@ export type OpenOutcome =
   | {
       readonly kind: 'opened'
       readonly transactionHash: Hex
-      /** Whether an open window was extended rather than a new one opened. */
+      /** True if an open window was extended, false if a new one was opened. */
       readonly isTopUp: boolean
       /** The window as the receipt's events show it. */
       readonly window: AccessWindow
@@ -56,7 +56,7 @@ export type ContractSender = {
   rearm(agent: Hex, how: Rearming): Promise<RearmOutcome>
   /** Reads in advance what a rehearsal needs. Never rejects. */
   warm(): Promise<void>
-  /** What payTo holds, tinybar. */
+  /** Reads what payTo holds, tinybar. */
   floatTinybar(): Promise<bigint>
   /** Gas of one forward at the quoted price, tinybar. */
   forwardGasTinybar(): Promise<bigint>

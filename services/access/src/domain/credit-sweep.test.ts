@@ -72,7 +72,7 @@ describe('A4: what a credit buys', () => {
 
   test('A24: a memo that names an address beyond any account’s number stops no other purchase', async () => {
     // As the mirror node's reader answers for an account that there is not.
-    fakes.log.evmAddressOf = async (accountId) => longZeroAddress(accountId)
+    fakes.log.readEvmAddress = async (accountId) => longZeroAddress(accountId)
     const beyond = `0x${'f'.repeat(16).padStart(40, '0')}`
     fakes.log.credits.push(creditFor(beyond, 2), creditFor(OTHER_AGENT, 1))
     await service.sweep.sweep()
@@ -81,7 +81,7 @@ describe('A4: what a credit buys', () => {
   })
 
   test('what the contract itself paid out buys for nobody', async () => {
-    fakes.log.evmAddressOf = async () => CONTRACT
+    fakes.log.readEvmAddress = async () => CONTRACT
     fakes.log.credits.push(credit({ ageSeconds: 1_000 }))
     await service.sweep.sweep()
     expect(fakes.sender.opened).toEqual([])

@@ -51,7 +51,7 @@ export function createCreditSweep(deps: CreditSweepDeps) {
       if (closed.signal.aborted || (await deps.isHeld(purchase.transactionId))) continue
       if (!isDue) {
         // Its job may have opened it by now, here or on another replica: then its agent need not wait.
-        const consumed = await contract.paymentOf(purchase.order.paymentReference)
+        const consumed = await contract.findPayment(purchase.order.paymentReference)
         if (consumed.isUsed) credits.resolve(purchase.transactionId)
         continue
       }
@@ -129,7 +129,7 @@ async function tryPurchase(deps: CreditSweepDeps, { order }: CreditPurchase): Pr
     return (await openSettled(deps, order, { by: 'sweep' })).kind !== 'refused'
   } catch (error) {
     const { paymentReference } = order
-    await deps.contract.paymentOf(paymentReference)
+    await deps.contract.findPayment(paymentReference)
     deps.report({ kind: 'sweep-failed', error, paymentReference })
     return false
   }

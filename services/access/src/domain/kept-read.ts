@@ -17,22 +17,22 @@ export function keptRead<Value>(options: {
   const { clock, read } = options
   const keptMs = (): number =>
     typeof options.keptMs === 'number' ? options.keptMs : options.keptMs()
-  let kept: { readonly askedAtMs: number; readonly value: Promise<Value> } | undefined
+  let last: { readonly askedAtMs: number; readonly value: Promise<Value> } | undefined
   const ask = (): Promise<Value> => {
     const askedAtMs = clock.unixMs()
     // If the clock was set back, the age is unknown.
-    const ageMs = kept === undefined ? Number.NaN : askedAtMs - kept.askedAtMs
-    if (kept !== undefined && ageMs >= 0 && ageMs < keptMs()) return kept.value
+    const ageMs = last === undefined ? Number.NaN : askedAtMs - last.askedAtMs
+    if (last !== undefined && ageMs >= 0 && ageMs < keptMs()) return last.value
     const entry = { askedAtMs, value: read() }
-    kept = entry
+    last = entry
     entry.value.catch(() => {
-      if (kept === entry) kept = undefined
+      if (last === entry) last = undefined
     })
     return entry.value
   }
   return Object.assign(ask, {
     forget: () => {
-      kept = undefined
+      last = undefined
     },
   })
 }

@@ -15,7 +15,7 @@ export function createOtherSales(
 
   const look = async (accountId: string): Promise<void> => {
     if (known.has(accountId)) return
-    const address = await log.contractAddressOf(accountId)
+    const address = await log.findContractAddress(accountId)
     if (address !== undefined && !contract.isOwn(address)) found ??= address
     known.add(accountId)
   }

@@ -39,10 +39,10 @@ export type PaymentLog = {
   debitsAfter(consensusTimestamp: string): AsyncIterable<PayToDebit>
   /** Accounts, except the network's own, that payTo paid in transactions of its key, as it forwards purchases. */
   forwardsAfter(consensusTimestamp: string): AsyncIterable<PayToForward>
-  /** The address of an account, if it is a contract. */
-  contractAddressOf(accountId: string): Promise<Hex | undefined>
-  /** How far the mirror node has read the ledger, and what time it is by its own clock. */
+  /** Finds the address of an account, if it is a contract. */
+  findContractAddress(accountId: string): Promise<Hex | undefined>
+  /** Reads how far the mirror node has read the ledger, and what time it is by its own clock. */
   ledgerTime(): Promise<LedgerTime>
-  /** The EVM address that an account's payments buy for. */
-  evmAddressOf(accountId: string): Promise<Hex>
+  /** Reads the EVM address that an account's payments buy for. */
+  readEvmAddress(accountId: string): Promise<Hex>
 }

@@ -56,7 +56,7 @@ describe('A23: payments that a previous contract took', () => {
   test('what a previous contract paid out to payTo buys nothing', async () => {
     const facts = newFacts()
     facts.older.isOwn = (address) => address === OLDER
-    facts.log.evmAddressOf = async () => OLDER
+    facts.log.readEvmAddress = async () => OLDER
     expect(await creditOutcome(facts, credit)).toEqual({
       kind: 'refused',
       reason: 'paid-by-contract',

@@ -11,11 +11,11 @@ export function afterPreviousContracts(
 ): AccessContract {
   return {
     ...contract,
-    isOwn: (address) => [contract, ...previous].some((one) => one.isOwn(address)),
-    async paymentOf(paymentReference) {
+    isOwn: (address) => [contract, ...previous].some((each) => each.isOwn(address)),
+    async findPayment(paymentReference) {
       const [own, ...before] = await Promise.all([
-        contract.paymentOf(paymentReference),
-        ...previous.map((one) => one.paymentOf(paymentReference)),
+        contract.findPayment(paymentReference),
+        ...previous.map((each) => each.findPayment(paymentReference)),
       ])
       return before.find(({ isUsed }) => isUsed) ?? own
     },

@@ -158,7 +158,7 @@ async function mayHonour(
   const memo = readPaymentMemo(payment.memo)
   const owner = memo.kind === 'agent' ? memo.agent : payment.payerEvmAddress
   if (owner !== agent || memo.kind === 'reserved') return false
-  const { isUsed } = await deps.contract.paymentOf(paymentReference(payment.nonce).hash)
+  const { isUsed } = await deps.contract.findPayment(paymentReference(payment.nonce).hash)
   // By another replica, maybe just now: only a new read shows the window.
   if (isUsed) deps.subscriptions.forget(agent)
   return !isUsed

@@ -24,7 +24,7 @@ const BELOW_FLOOR = -2
 /** Slots remembered as tried; beyond this the oldest may be tried again early, which is harmless. */
 const TRIED_MAX = 1_000
 
-/** What a slot needs so that the network renews this window, if anything. */
+/** Finds what a slot needs so that the network renews this window, if anything. */
 function findNeededRearming(window: AccessWindow, nowSeconds: number): Rearming | undefined {
   if (isScheduleOverdue(window, nowSeconds)) return 'reap'
   const isToRenew = window.isOpen && !window.isCancelled && window.periodsFunded > 0

@@ -68,17 +68,18 @@ export function createSalesStops(deps: SalesStopsDeps) {
           'recorder_role_missing',
           `The contract counts no calls from ${recorder}, the account of RECORDER_KEY: access-operator recorders add ${recorder}.`,
         )
-      const { held, needed } = await deps.recorderGas()
+      const { balanceTinybar, neededTinybar } = await deps.recorderGas()
       const spent = deps.spentPerHour()
-      if (held >= needed && held * LEAST_PARTS_PER_HOUR >= spent) return undefined
+      if (balanceTinybar >= neededTinybar && balanceTinybar * LEAST_PARTS_PER_HOUR >= spent)
+        return undefined
       return stop(
         'recorder_gas_low',
-        `The recorder ${recorder} holds ${formatHbar(held)}; a full batch takes ${formatHbar(needed)} and an hour at the present rate ${formatHbar(spent)}: send it HBAR.`,
+        `The recorder ${recorder} holds ${formatHbar(balanceTinybar)}; a full batch takes ${formatHbar(neededTinybar)} and an hour at the present rate ${formatHbar(spent)}: send it HBAR.`,
       )
     }),
     payTo: keep(async () => {
       // Another check reports a mirror node that is down.
-      const address = await log.evmAddressOf(payTo).catch(() => sender.address)
+      const address = await log.readEvmAddress(payTo).catch(() => sender.address)
       return address === sender.address
         ? undefined
         : stop(
@@ -110,7 +111,7 @@ export function createSalesStops(deps: SalesStopsDeps) {
     /** The first reason not to sell. Throws ChainUnavailable or ContractAbsent. */
     async find(): Promise<SalesStop | undefined> {
       const found = await Promise.all(Object.values(checks).map(({ lately }) => lately()))
-      return found.find((one) => one !== undefined)
+      return found.find((stop) => stop !== undefined)
     },
   }
 }

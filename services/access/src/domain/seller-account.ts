@@ -75,7 +75,7 @@ export function createSellerAccount(deps: {
   const recorders = new Set<Hex>()
   const gas = new Map<'payTo' | Hex, bigint>()
   const readOn = createListReader(() => history.createdAt())
-  let kept: { readonly account: SellerAccount; readonly untilMs: number } | undefined
+  let lastRead: { readonly account: SellerAccount; readonly untilMs: number } | undefined
   let running: Promise<SellerAccount> | undefined
 
   const readGas = (account: 'payTo' | Hex) =>
@@ -102,7 +102,10 @@ export function createSellerAccount(deps: {
     const left = books.reserveTinybar + books.lockedTinybar - books.shortfallTinybar
     const renewalsTinybar = moved['reserve-funded'] - moved['reserve-withdrawn'] - left
     const forwardsTinybar = gas.get('payTo') ?? 0n
-    const recordsTinybar = [...recorders].reduce((sum, one) => sum + (gas.get(one) ?? 0n), 0n)
+    const recordsTinybar = [...recorders].reduce(
+      (sum, recorder) => sum + (gas.get(recorder) ?? 0n),
+      0n,
+    )
     const account = {
       earnedTinybar,
       renewalsTinybar,
@@ -112,7 +115,7 @@ export function createSellerAccount(deps: {
       profitTinybar: earnedTinybar - renewalsTinybar - forwardsTinybar - recordsTinybar,
       isComplete: areMovementsRead && isGasRead.every(Boolean),
     }
-    kept = { account, untilMs: clock.unixMs() + KEPT_MS }
+    lastRead = { account, untilMs: clock.unixMs() + KEPT_MS }
     return account
   }
 
@@ -128,8 +131,9 @@ export function createSellerAccount(deps: {
     read,
     /** The last read, none before the first; refreshed in the background once it is over a minute old. */
     latest(): SellerAccount | undefined {
-      if (kept === undefined || kept.untilMs <= clock.unixMs()) read().catch(() => undefined)
-      return kept?.account
+      if (lastRead === undefined || lastRead.untilMs <= clock.unixMs())
+        read().catch(() => undefined)
+      return lastRead?.account
     },
   }
 }

@@ -35,8 +35,8 @@ type Finding = { readonly headroom: number; readonly text: string }
 const FLOAT_FORWARDS = 2n
 const CLEARED_AT = 1.1
 
-const ratio = (held: bigint, wanted: bigint): number =>
-  wanted === 0n ? Number.POSITIVE_INFINITY : Number(held) / Number(wanted)
+const ratio = (amount: bigint, wanted: bigint): number =>
+  wanted === 0n ? Number.POSITIVE_INFINITY : Number(amount) / Number(wanted)
 
 /** Judges figures; `spentPerHour` is what the recorder spends in an hour, tinybar. */
 export function findingsOf(
@@ -137,8 +137,8 @@ export async function readSellerFigures(
   return {
     renewalsReserveCanArm,
     earnedTinybar: books.earnedTinybar,
-    recorderTinybar: recorder.held,
-    batchTinybar: recorder.needed,
+    recorderTinybar: recorder.balanceTinybar,
+    batchTinybar: recorder.neededTinybar,
     floatTinybar,
     forwardTinybar,
     purchaseTinybar:

@@ -64,7 +64,7 @@ describe('A8: a second of an end that passes during a read', () => {
     const reads = startReads()
     const { clock, contract } = reads
     clock.advanceMs(950)
-    contract.windowOf = async (_agent, atSeconds) => {
+    contract.readWindow = async (_agent, atSeconds) => {
       // Whatever is asked in the second before is answered after it.
       if (atSeconds > 1_000) return next
       await Promise.resolve()
@@ -98,7 +98,7 @@ describe('A8: a second of an end that passes during a read', () => {
 
 /** Reads that the contract answered so far. */
 const readsOf = (contract: { readonly reads: readonly string[] }): number =>
-  contract.reads.filter((name) => name === 'windowOf').length
+  contract.reads.filter((name) => name === 'readWindow').length
 
 describe('A12: reads are few and shared', () => {
   test('reads of an agent at one moment are one', async () => {
@@ -139,9 +139,9 @@ describe('A12: reads are few and shared', () => {
   test('an answer that comes late takes nothing from one that was asked after it', async () => {
     const { clock, contract, subscriptions } = startReads()
     const late = Promise.withResolvers<void>()
-    const windowOf: typeof contract.windowOf = contract.windowOf.bind(contract)
-    contract.windowOf = async () => {
-      contract.windowOf = windowOf
+    const readWindow: typeof contract.readWindow = contract.readWindow.bind(contract)
+    contract.readWindow = async () => {
+      contract.readWindow = readWindow
       await late.promise
       return openWindow(900, { isOpen: false, periodsFunded: 0 })
     }

@@ -17,8 +17,8 @@ const MOMENT_MS = 100
 /** Reads lag behind receipts by 3–10 s on the public network; a minute outlasts that. */
 const HOLD_MS = 60_000
 
-/** Windows held at once: one purchase a second makes 60 in a minute; beyond this the oldest is dropped. */
-const HELD_MAX = 1_000
+/** Windows remembered after their opening: one purchase a second makes 60 in a minute; beyond this the oldest is dropped. */
+const OPENED_MAX = 1_000
 
 /** Subscribers whose last read is kept, about 5 MB; a dropped one is read again at its next call. */
 const SUBSCRIBERS_MAX = 10_000
@@ -31,7 +31,7 @@ type WindowRead = { readonly window: ReadWindow; readonly serial: number }
 
 const secondOf = (unixMs: number): number => Math.floor(unixMs / 1000)
 
-type HeldWindow = { readonly window: AccessWindow; readonly untilMs: number }
+type OpenedWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
 /** A window as it stands now; `readAtMs` is when its read was requested, Unix milliseconds. */
 export type ReadWindow = AccessWindow & { readonly readAtMs: number }
@@ -44,22 +44,22 @@ export function createSubscriptions({
   clock,
   budget,
 }: {
-  readonly contract: Pick<AccessContract, 'windowOf'>
+  readonly contract: Pick<AccessContract, 'readWindow'>
   readonly clock: Clock
   readonly budget: Pick<RelayBudget, 'takeRoom'>
 }) {
-  const held = new BoundedMap<Hex, HeldWindow>(HELD_MAX)
+  const opened = new BoundedMap<Hex, OpenedWindow>(OPENED_MAX)
   const reads = createWindowReads({ contract, clock })
 
   /** The window at a second, from that read and what this process has opened since. */
   const standsAt = (agent: Hex, read: WindowRead, atSeconds: number): ReadWindow => {
-    const own = held.get(agent)
+    const own = opened.get(agent)
     if (own !== undefined && own.untilMs >= clock.unixMs() && !isShownBy(read.window, own.window)) {
       // An opening's receipt says nothing about the guard, which may have been set before.
       const { isGuarded, readAtMs } = read.window
       return { ...projectWindow(own.window, atSeconds), isGuarded, readAtMs }
     }
-    if (own !== undefined) held.delete(agent)
+    if (own !== undefined) opened.delete(agent)
     return projectWindow(read.window, atSeconds)
   }
 
@@ -115,7 +115,7 @@ export function createSubscriptions({
     },
     /** Treats the agent as open until a read shows what its receipt showed. */
     hold(agent: Hex, window: AccessWindow): void {
-      held.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
+      opened.set(agent, { window, untilMs: clock.unixMs() + HOLD_MS })
     },
     /** Call it after changing the agent's window: the next read is a new one. Throws nothing. */
     forget: (agent: Hex): void => reads.forget(agent),
@@ -127,7 +127,7 @@ function createWindowReads({
   contract,
   clock,
 }: {
-  readonly contract: Pick<AccessContract, 'windowOf'>
+  readonly contract: Pick<AccessContract, 'readWindow'>
   readonly clock: Clock
 }) {
   const subscribers = new BoundedMap<Hex, WindowRead>(SUBSCRIBERS_MAX)
@@ -151,7 +151,7 @@ function createWindowReads({
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
     reads += 1
     const serial = reads
-    const answer = await contract.windowOf(agent, secondOf(askedAtMs))
+    const answer = await contract.readWindow(agent, secondOf(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, serial }
     // A late answer does not replace that of a later request.

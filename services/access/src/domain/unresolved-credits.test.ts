@@ -95,8 +95,8 @@ describe('A4: offers', () => {
     const [first] = logged(40)
     const last = { ...credit(60), amountTinybar: 2n * PRICE_TINYBAR }
     log.credits.push(last)
-    const paymentOf = contract.paymentOf.bind(contract)
-    contract.paymentOf = async (reference) => {
+    const findPayment = contract.findPayment.bind(contract)
+    contract.findPayment = async (reference) => {
       const [offer] = contract.offerList
       if (offer !== undefined && contract.offerList.length === 1)
         contract.offerList.push({
@@ -105,7 +105,7 @@ describe('A4: offers', () => {
           priceTinybar: last.amountTinybar,
           startsAtSeconds: FROM_SECONDS + 50,
         })
-      return await paymentOf(reference)
+      return await findPayment(reference)
     }
     await credits.readOn()
     const ids = credits.list().map(({ transactionId }) => transactionId)

@@ -67,10 +67,10 @@ export async function judgeCredit(
     periodsPerPurchase: facts.periodsPerPurchase,
   })
   if (offer === undefined) return refused('no-whole-purchase')
-  const consumed = await facts.contract.paymentOf(paymentReference)
+  const consumed = await facts.contract.findPayment(paymentReference)
   if (consumed.isUsed) return { kind: 'opened', agent: consumed.agent }
   const isNamed = memo.kind === 'agent'
-  const agent = isNamed ? memo.agent : await facts.log.evmAddressOf(payer)
+  const agent = isNamed ? memo.agent : await facts.log.readEvmAddress(payer)
   if (!isNamed && facts.contract.isOwn(agent)) return refused('paid-by-contract')
   if (isNamed && (await isUnheld(facts, agent))) return refused('agent-unheld')
   const purchase: CreditPurchase = {

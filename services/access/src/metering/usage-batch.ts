@@ -43,7 +43,7 @@ export class SealedEntry implements UsageEntry {
   }
 }
 
-/** Where a signed batch is: to be sent, on its way, sent, or to be signed again since something else consumed its nonce. */
+/** A signed batch waits to be sent, is on its way, was sent, or must be signed again since something else consumed its nonce. */
 type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
 
 /** A signed batch until its receipt. A batch without entries only consumes a nonce. */

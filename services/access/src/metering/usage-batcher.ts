@@ -52,7 +52,7 @@ export class UsageBatcher {
     return this.#openCalls
   }
 
-  /** Nothing is to be sealed. */
+  /** True if there is nothing to seal. */
   get isEmpty(): boolean {
     return this.#entryCount === 0
   }
@@ -62,12 +62,12 @@ export class UsageBatcher {
     return this.#calls.size + this.#returning.size
   }
 
-  /** Whether the open batch has calls of this window: a further one needs no entry of its own. */
+  /** True if the open batch has calls of this window: a further one needs no entry of its own. */
   hasEntry(window: UsageWindow): boolean {
     return this.#calls.has(window)
   }
 
-  /** Whether a call of this window may be added; false when the open batch is at its limits. */
+  /** True if a call of this window may be added; false when the open batch is at its limits. */
   hasRoomFor(window: UsageWindow): boolean {
     const hasEntry = this.#calls.has(window) || this.#returning.has(window)
     const isCrowded = !hasEntry && this.#entryCount >= OPEN_AGENTS_MAX

@@ -12,7 +12,7 @@ export type UsageCall = WindowId & {
   readonly readAtMs: number
 }
 
-/** What became of a metered call. */
+/** The recorder answers each metered call with one of these. */
 export type UsageOutcome =
   | {
       readonly kind: 'recorded'

@@ -1,7 +1,7 @@
-/** Why a transaction was signed again; there are only these two reasons (A10). */
+/** A transaction is signed again for these two reasons only (A10). */
 export type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
 
-/** What an operator may want to know about metering. In normal operation no call causes an event. */
+/** Tells an operator what went wrong in metering. In normal operation no call causes an event. */
 export type UsageEvent =
   | {
       readonly kind: 're-signed'

@@ -3,7 +3,7 @@
  * and their receipts. Nothing here knows a batch's policy; usage-recorder.ts decides, the adapter encodes and sends.
  */
 
-/** Which window of which agent. */
+/** Names a window of an agent. */
 export type WindowId = {
   /** Lower-case EVM address. */
   readonly agent: string
@@ -38,7 +38,7 @@ export type UsageSendResult =
   /** Not looked at: there was no connection, or there were too many requests. */
   | { readonly kind: 'not-taken' }
 
-/** What one transaction did for one agent and window. */
+/** One transaction did this for one agent and window. */
 export type UsageCount = WindowId &
   (
     | {

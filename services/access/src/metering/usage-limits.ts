@@ -93,7 +93,7 @@ export const RECEIPT_GIVE_UP_MS = 120_000
 export const PROBE_AGAIN_MS = 60_000
 /** A call at the edge of its quota waits this long for receipts that its read seems to know. Milliseconds. */
 export const CATCH_UP_MS = 1_000
-/** How often a process with waiting calls reads the counter itself (A11). Milliseconds. */
+/** A process with waiting calls reads the counter itself this often (A11). Milliseconds. */
 export const SHOWN_POLL_MS = 1_000
 /** A11: longest wait of a sealed call for its receipt: a slow ledger's 10 s, and one resend. Milliseconds. */
 export const RECEIPT_WAIT_MS = 20_000
@@ -103,11 +103,11 @@ export const GAP_PATIENCE_MS = 15_000
 export const GAP_FILL_MAX = 64
 /** Batches reverted in a row after which calls are refused for a while: nothing can be recorded. */
 export const REVERTS_BEFORE_PAUSE = 3
-/** How long calls are refused after those reverts, before one is tried again. Milliseconds. */
+/** Calls are refused this long after those reverts, before one is tried again. Milliseconds. */
 export const REVERT_PAUSE_MS = 30_000
-/** How often closed windows are looked for. Milliseconds. */
+/** Closed windows are looked for this often. Milliseconds. */
 export const FORGET_SWEEP_MS = 30_000
-/** How long a shutdown waits for sends and receipts; the service has 10 s in all (S6). Milliseconds. */
+/** A shutdown waits this long for sends and receipts; the service has 10 s in all (S6). Milliseconds. */
 export const CLOSE_MS = 5_000
 /** Windows whose counter is read in one such round, so that a crowd does not exhaust a public rate limit. */
 export const SHOWN_READS_MAX = 16

@@ -116,7 +116,7 @@ type RepairOptions = RecorderParts & {
 }
 
 /**
- * What the sender does when nonces or prices go wrong: it signs again for the only two reasons there are (A10), puts
+ * Repairs nonces and prices for the sender: it signs again for the only two reasons there are (A10), puts
  * lost batches back in order, and fills nonces that nobody holds. Only the sender's loop calls it, one thing at a time.
  * It rejects when the ledger does not answer; every step may be repeated.
  */

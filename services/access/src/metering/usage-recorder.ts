@@ -55,7 +55,7 @@ export type UsageRecorder = Pick<
 >
 
 type UsageRecorderOptions = Pick<RecorderParts, 'ledger' | 'clock'> & {
-  /** How many processes record, each with its own key; 1 or more. */
+  /** So many processes record, each with its own key; 1 or more. */
   readonly recorderCount: number
   readonly onEvent?: UsageEventListener
 }

@@ -1,5 +1,5 @@
 /**
- * What the end of a batch means for its calls: counted, refused, late, reverted, or never found. Answered calls that
+ * Settles the calls of a batch that ended: they were counted, refused, late, reverted, or never found. Answered calls that
  * are not counted are in their agent's favour; each is in a total and an event.
  */
 import type { PendingCall } from './pending-call.ts'
@@ -9,7 +9,7 @@ import type { UsageLeases } from './usage-lease.ts'
 import type { UsageCount, UsageReceipt } from './usage-ledger.ts'
 import { usageWindowKey } from './usage-window.ts'
 
-/** What settles a batch: a receipt, or giving up because none will come. */
+/** A batch ends with its receipt, or is given up because none will come. */
 export type FinalReceipt = { readonly hash: string } & (
   | Exclude<UsageReceipt, { kind: 'pending' }>
   | { readonly kind: 'missing' }

@@ -311,7 +311,7 @@ export function isExhausted(window: WindowState): boolean {
   return isShared(window) && window.entries >= countEntries(window.callsAllowed)
 }
 
-/** A18: whether so many unused calls may go back: the entries left to this process still do for all that may come. */
+/** A18: true if so many unused calls may go back: the entries left to this process still do for all that may come. */
 export function mayGiveBack(window: WindowState, calls: number): boolean {
   return isShared(window) && callsAhead(window) + calls <= callsInEntriesLeft(window)
 }
@@ -332,7 +332,7 @@ export function callsUnshown(window: WindowState): number {
   return window.unshown.reduce((sum, receipt) => sum + receipt.calls, window.unreceiptedCalls)
 }
 
-/** Whether other processes may count in it. */
+/** True if other processes may count in it. */
 export function isShared(window: WindowState): boolean {
   return window.recorderCount > 1
 }

@@ -110,7 +110,7 @@ describe('A17: attacks', () => {
     expect(await refusalOf(bearer(token), other)).toBe('token_invalid')
     const secret = Buffer.from(SESSION_SECRET)
     const elsewhere = createSessionKeys(sessionKeyOf(secret, 'https://other.example'))
-    const foreign = elsewhere.tokenOf(agent, START_SECONDS + 3_600)
+    const foreign = elsewhere.makeToken(agent, START_SECONDS + 3_600)
     expect(await refusalOf(bearer(foreign))).toBe('token_invalid')
     expect(await refusalOf(bearer('v1'))).toBe('token_invalid')
     await fakes().clock.advanceMsSettled(3_600_000)

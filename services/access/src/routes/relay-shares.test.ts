@@ -68,7 +68,7 @@ describe('A25: without room for unpaid calls', () => {
     expect((await answerInTime(paymentHeader(challenge, { ...payment, memo }))).statusCode).toBe(
       502,
     )
-    expect(fakes.contract.reads).not.toContain('windowOf')
+    expect(fakes.contract.reads).not.toContain('readWindow')
     fakes.facilitator.mode = 'refuse'
     const statuses = []
     for (let nanos = 1; nanos <= 7; nanos += 1)
@@ -95,7 +95,7 @@ test('A25: a payment that another call is using is refused with one read', async
   await expect.poll(() => fakes.facilitator.settled).toHaveLength(1)
   fakes.contract.reads.length = 0
   const answer = await route.call(header, OTHER_AGENT)
-  const reads = fakes.contract.reads.filter((read) => read === 'windowOf')
+  const reads = fakes.contract.reads.filter((read) => read === 'readWindow')
   inUse.resolve()
   expect((await first).statusCode).toBe(200)
   expect(answer.json()).toMatchObject({ error: 'payment_already_used' })

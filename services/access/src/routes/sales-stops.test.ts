@@ -50,13 +50,13 @@ const wrongs: readonly Wrong[] = [
     'the recorder cannot pay for a batch',
     'recorder',
     'recorder_gas_low',
-    () => void (fakes.recorderGas = { held: 1n, needed: 2n }),
+    () => void (fakes.recorderGas = { balanceTinybar: 1n, neededTinybar: 2n }),
   ],
   [
     'payTo’s key is another account’s',
     'payTo',
     'payto_key_mismatch',
-    () => void (fakes.log.evmAddressOf = async () => OTHER_CONTRACT),
+    () => void (fakes.log.readEvmAddress = async () => OTHER_CONTRACT),
   ],
   [
     'another contract’s sales share this payTo unannounced',
@@ -148,8 +148,8 @@ test('a role that is given is seen within 30 s, and at once by /ready', async ()
 })
 
 test('the recorder’s money lasts under 10 minutes at its present rate: nothing is sold', async () => {
-  const needed = 10n
-  fakes.recorderGas = { held: 60_000n, needed }
+  const neededTinybar = 10n
+  fakes.recorderGas = { balanceTinybar: 60_000n, neededTinybar }
   service.start()
   for (const costTinybarTotal of [10_000, 25_000, 40_000]) {
     fakes.figures = { ...fakes.figures, costTinybarTotal }
@@ -157,15 +157,15 @@ test('the recorder’s money lasts under 10 minutes at its present rate: nothing
   }
   // About 13,000 a minute: the rest lasts under five.
   expect((await checks())['recorder']).toMatchObject({ reason: 'recorder_gas_low' })
-  fakes.recorderGas = { held: 10n ** 9n, needed }
+  fakes.recorderGas = { balanceTinybar: 10n ** 9n, neededTinybar }
   expect((await checks())['recorder']).toMatchObject({ kind: 'ready' })
 })
 
 test('money that the operator takes out of the recorder is no spending: sales go on', async () => {
-  fakes.recorderGas = { held: 100_000n, needed: 10n }
+  fakes.recorderGas = { balanceTinybar: 100_000n, neededTinybar: 10n }
   service.start()
-  for (const held of [100_000n, 1_000n, 1_000n]) {
-    fakes.recorderGas = { held, needed: 10n }
+  for (const balanceTinybar of [100_000n, 1_000n, 1_000n]) {
+    fakes.recorderGas = { balanceTinybar, neededTinybar: 10n }
     await fakes.clock.advanceMsSettled(60_000)
   }
   expect((await checks())['recorder']).toMatchObject({ kind: 'ready' })

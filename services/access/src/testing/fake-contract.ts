@@ -87,8 +87,8 @@ export function createFakeContract(): FakeContract {
       if (fake.isAbsent) throw new ContractAbsent('no code')
       if (fake.isDown) throw new ChainUnavailable('down')
     },
-    async windowOf(agent, atSeconds) {
-      await read('windowOf')
+    async readWindow(agent, atSeconds) {
+      await read('readWindow')
       const window = fake.windows.get(agent)
       if (window !== undefined) return projectWindow(window, atSeconds)
       const offer = fake.offerList.at(-1)
@@ -115,8 +115,8 @@ export function createFakeContract(): FakeContract {
     },
     isForwarder: () => has('forwarder'),
     isRecorder: async (account) => !fake.formerRecorders.has(account) && (await has('recorder')),
-    async paymentOf(paymentReference) {
-      await read('paymentOf')
+    async findPayment(paymentReference) {
+      await read('findPayment')
       const agent = fake.payments.get(paymentReference)
       return { isUsed: agent !== undefined, agent: agent ?? ZERO_ADDRESS }
     },

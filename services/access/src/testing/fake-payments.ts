@@ -123,12 +123,12 @@ export function createFakePaymentLog(reachedSeconds: number): FakePaymentLog {
     creditsAfter: (timestamp) => after(fake.credits, timestamp),
     debitsAfter: (timestamp) => after(fake.debits, timestamp),
     forwardsAfter: (timestamp) => after(fake.forwards, timestamp),
-    contractAddressOf: async (accountId) => fake.contracts.get(accountId),
+    findContractAddress: async (accountId) => fake.contracts.get(accountId),
     async ledgerTime() {
       if (fake.isDown) throw new LedgerUnavailable('down')
       return { consensusSeconds: fake.reachedSeconds, nodeSeconds: fake.nodeSeconds }
     },
-    evmAddressOf: async (accountId) => (accountId === PAY_TO ? PAY_TO_ADDRESS : PAYER_ADDRESS),
+    readEvmAddress: async (accountId) => (accountId === PAY_TO ? PAY_TO_ADDRESS : PAYER_ADDRESS),
   }
   return fake
 }

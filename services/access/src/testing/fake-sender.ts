@@ -50,7 +50,7 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
       contract.payments.set(order.paymentReference, order.agent)
       fake.opened.push(order)
       const nowSeconds = ledgerSeconds(clock)
-      const before = await contract.windowOf(order.agent, nowSeconds)
+      const before = await contract.readWindow(order.agent, nowSeconds)
       const window = before.isOpen
         ? toppedUp(before, order.valueTinybar)
         : openWindow(nowSeconds + 20, { callsUsed: order.calls })

@@ -53,7 +53,7 @@ export type Fakes = {
   usage: UsageOutcome | undefined
   figures: UsageFigures
   isResourceDown: boolean
-  recorderGas: { held: bigint; needed: bigint }
+  recorderGas: { balanceTinybar: bigint; neededTinybar: bigint }
   /** What the mirror node tells of the seller; nothing unless a test sets it. */
   sellerHistory: SellerHistory | undefined
   /** Without a limit, unless a test sets another before the start. */
@@ -79,7 +79,7 @@ export function createFakes(): Fakes {
       Object.keys(USAGE_FIGURES).map((name) => [name, 0]),
     ) as unknown as UsageFigures,
     isResourceDown: false,
-    recorderGas: { held: 1n, needed: 1n },
+    recorderGas: { balanceTinybar: 1n, neededTinybar: 1n },
     sellerHistory: undefined,
     budget: createRelayBudget({ clock, callsPerMinute: 0 }),
   }
