@@ -31,8 +31,8 @@ import {
   type VersionRow,
 } from './stored-record.ts'
 
-/** Chains whose rows and keys are held at once. */
-const PAGE_CHAINS = 256
+/** Chains whose rows and keys are read at once: a millisecond or two, where each has a key to unwrap. */
+const PAGE_CHAINS = 64
 /** Versions that are read at once: some 8 MB where values are as large as they may be, half a millisecond of work otherwise. */
 const SLICE_VERSIONS = 32
 /** Longest work between two rests, milliseconds, where values are large. */
