@@ -12,8 +12,6 @@ import { MODERN_RESOURCE } from '../testing/care.fixture.ts'
 import { startRunningCare } from '../testing/running-care.fixture.ts'
 import { startSuiteServer } from './suite-server.fixture.ts'
 
-const { resolve } = createRequire(import.meta.url)
-
 /** Scenarios that need a resource, prompt or tool of the suite's own, with the reason why each cannot pass here. */
 const UNMET: Readonly<Record<string, readonly [string]>> = {
   'completion-complete': ['completes an argument of the prompt test_prompt_with_arguments'],
@@ -122,7 +120,9 @@ const LATER = [
   'sep-2640-skills-manifest',
 ]
 
-const MODERN_MANIFEST = resolve('@modelcontextprotocol/conformance-2026/package.json')
+const MODERN_MANIFEST = createRequire(import.meta.url).resolve(
+  '@modelcontextprotocol/conformance-2026/package.json',
+)
 
 /** Care with a record, for a suite that sends tokens for a path. */
 const startCare = (path: string, audience?: string) => async () => {
@@ -138,7 +138,9 @@ const startCare = (path: string, audience?: string) => async () => {
 
 testConformance({
   title: 'C1: care, the MCP conformance suite',
-  manifest: resolve('@modelcontextprotocol/conformance/package.json'),
+  manifest: createRequire(import.meta.url).resolve(
+    '@modelcontextprotocol/conformance/package.json',
+  ),
   start: startCare('/mcp'),
   passing: APPLICABLE,
   unmet: { ...UNMET, ...OF_ITS_OWN_TOOLS },
