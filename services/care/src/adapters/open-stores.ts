@@ -1,6 +1,6 @@
 // Which engine keeps records, sessions and audit rows: PostgreSQL if a connection string is given, else SQLite's files. Also
 // what an operator does to a store, on either.
-import { existsSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { KeyRing } from '@tallystick/hashchain'
 import {
@@ -104,21 +104,11 @@ export type Stores = Engine & {
 /** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
 const STOPPING_MS = 5_000
 
-/**
- * Makes the default folder, for its owner alone. Throws RecordStoreUnavailable if an earlier release's default place holds
- * records: an empty store beside them would look like lost records.
- */
-function prepareDefaultPlace({ DATABASE_PATH, DATABASE_URL }: StoreConfig): void {
-  if (DATABASE_PATH !== DEFAULT_DATABASE_PATH) return
-  if (DATABASE_URL === undefined && existsSync(FORMER_PATH) && !existsSync(DATABASE_PATH))
-    throw new RecordStoreUnavailable(
-      `there are records in ./${FORMER_PATH}, the default of an earlier release: move ${FORMER_PATH}* to ${dirname(DATABASE_PATH)}/, or set DATABASE_PATH=${FORMER_PATH}`,
-    )
-  mkdirSync(dirname(DATABASE_PATH), { recursive: true, mode: 0o700 })
+/** Makes the default folder, for its owner alone. */
+function prepareDefaultPlace({ DATABASE_PATH }: StoreConfig): void {
+  if (DATABASE_PATH === DEFAULT_DATABASE_PATH)
+    mkdirSync(dirname(DATABASE_PATH), { recursive: true, mode: 0o700 })
 }
-
-/** Where the records were before they had a folder of their own. */
-const FORMER_PATH = 'care.db'
 
 /** Opens all of them, or none. Rejects with RecordStoreUnavailable, whose message is for the operator. */
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
