@@ -56,9 +56,6 @@ export function readEvents(
   })
 }
 
-/** Instead of a number of observations: the event's state is not kept any more. */
-const LET_GO = -1
-
 /** One attempt at a group: what its writes read and keep, and the rows they produce. */
 export class LedgerDraft {
   readonly ledger: Appendable
@@ -68,9 +65,8 @@ export class LedgerDraft {
   readonly dirty = new Set<string>()
   readonly #truth: MutableTruth
   readonly states = new Map<string, FiledEvent>()
-  /** Events that were looked up, whether they exist or not, and how many observations of each are to come. */
-  readonly #asked = new Map<string, number>()
-  readonly #isImport: boolean
+  /** Events that were looked up, whether they exist or not. */
+  readonly #asked = new Set<string>()
   /** Picks of the events that have a result before or after this write. */
   readonly #committed = new Map<string, readonly CommittedPick[]>()
   readonly #byPayment = new Map<string, StoredPick>()
@@ -91,14 +87,11 @@ export class LedgerDraft {
       readonly secret: string
       readonly truth: MutableTruth
       readonly cache: BoundedMap<string, FiledEvent>
-      /** Whether each group is one write: then it lets go of what its write needs no more. */
-      readonly isImport: boolean
     },
   ) {
     this.#source = { ask: tuples, sql: of.sql }
     this.#send = send
     this.#cache = of.cache
-    this.#isImport = of.isImport
     this.secret = of.secret
     this.#truth = of.truth
     this.ledger = journals.ledger
@@ -108,17 +101,15 @@ export class LedgerDraft {
   /** Reads what writes about these events, and about a payment's pick, need to know. */
   prepare(paths: readonly string[], paymentId?: string): Awaitable<void> {
     const { ask, sql } = this.#source
-    const asked = [...new Set(paths)].filter((path) => {
-      const toCome = this.#asked.get(path)
-      if (toCome === LET_GO) throw new Error(`${path} is in two writes of one group of an import`)
-      return toCome === undefined
-    })
+    const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
     for (const path of asked) {
       const filed = this.#cache.get(path)
       if (filed !== undefined) this.states.set(path, filed)
+      this.#asked.add(path)
     }
-    for (const path of paths) this.#asked.set(path, (this.#asked.get(path) ?? 0) + 1)
     const missing = asked.filter((path) => !this.states.has(path))
+    // An event that waits to be filed could be among them.
+    if (sql.isEmbedded && missing.length > 0) this.#file()
     return whenAnswered(
       [
         readEvents(this.#source, missing),
@@ -137,27 +128,25 @@ export class LedgerDraft {
     )
   }
 
-  /**
-   * Reads the picks on those of these events that have any and are wanted. An event may have 30,000 picks, and most have none:
-   * one query finds the events with picks.
-   */
-  preparePicks(
-    paths: readonly string[],
-    isWanted: (path: string) => boolean = () => true,
-  ): Awaitable<void> {
+  /** Reads all picks on these events; they matter only when a result changes. */
+  preparePicks(paths: readonly string[]): Awaitable<void> {
     const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
     if (asked.length === 0) return
     type Row = readonly [...PickRow, path: string]
     const { ask, sql } = this.#source
-    return whenAnswered([ask<readonly [string]>(sql.withPicks, [sql.list(asked)])], ([found]) => {
+    return whenAnswered([ask<Row>(sql.committed, [sql.list(asked)])], ([rows]) => {
+      const committed = Map.groupBy(rows, (row) => row[6])
+      for (const path of asked) this.#takeCommitted(path, committed.get(path) ?? [])
+    })
+  }
+
+  /** Finds all events without picks in one query, so that an embedded engine is not asked about each. */
+  prepareWithoutPicks(paths: readonly string[], withPicks: string): Awaitable<void> {
+    const { ask, sql } = this.#source
+    return whenAnswered([ask<readonly [string]>(withPicks, [sql.list(paths)])], ([found]) => {
       const picked = new Set(found.flat())
-      for (const path of asked) if (!picked.has(path)) this.#takeCommitted(path, [])
-      const wanted = [...picked].filter(isWanted)
-      if (wanted.length === 0) return
-      return whenAnswered([ask<Row>(sql.committed, [sql.list(wanted)])], ([rows]) => {
-        const committed = Map.groupBy(rows, (row) => row[6])
-        for (const path of wanted) this.#takeCommitted(path, committed.get(path) ?? [])
-      })
+      for (const path of paths)
+        if (!picked.has(path) && !this.#committed.has(path)) this.#takeCommitted(path, [])
     })
   }
 
@@ -168,9 +157,9 @@ export class LedgerDraft {
     this.#committed.set(path, [...committedOf(rows), ...kept])
   }
 
-  /** An event that was prepared. */
+  /** An event that was prepared; an embedded engine reads any. */
   event(path: string): EventState | undefined {
-    if ((this.#asked.get(path) ?? LET_GO) === LET_GO) throw new Error(`${path} was not read`)
+    if (!this.#asked.has(path)) void this.prepare([path])
     return this.states.get(path)?.state
   }
 
@@ -190,21 +179,27 @@ export class LedgerDraft {
     const lastSeq = this.ledger.size - 1
     if (before === undefined || !isFiledAlike(before.state.info, state.info))
       this.#filed.set(id, state.info)
-    const toCome = (this.#asked.get(path) ?? 0) - 1
-    this.#asked.set(path, toCome)
-    // A thousand folded events kept until the commit cost an import a twelfth in garbage collection.
-    if (this.#isImport && toCome === 0 && state.hadResult && !this.#cache.has(path)) {
+    this.states.set(path, { id, state, lastSeq })
+    if (!this.#source.sql.isEmbedded) return
+    // An import passes through years of matches and rarely meets one twice: such a match is read again.
+    if (state.hadResult && !this.#cache.has(path)) {
       this.states.delete(path)
-      this.#asked.set(path, LET_GO)
-    } else this.states.set(path, { id, state, lastSeq })
+      this.#asked.delete(path)
+    }
+  }
+
+  #file(): void {
+    this.#source.sql.file(this.#send, [...this.#filed])
+    this.#filed.clear()
   }
 
   pickOfPayment(paymentId: string): StoredPick | undefined {
     return this.#byPayment.get(paymentId)
   }
 
-  /** Picks committed on an event that were prepared. */
+  /** Picks committed on an event that were prepared; an embedded engine reads any. */
   picksOn(path: string): readonly CommittedPick[] {
+    void this.preparePicks([path])
     const committed = this.#committed.get(path)
     // An empty list would pass for an event without picks.
     if (committed === undefined) throw new Error(`the picks on ${path} were not read`)
@@ -234,7 +229,7 @@ export class LedgerDraft {
       const cell = this.#truth.cells.get(key)
       return [key, cell === undefined ? null : writeCell(cell)] as const
     })
-    sql.file(send, [...this.#filed])
+    this.#file()
     sql.keepCells(send, cells, this.ledger.size)
   }
 }

@@ -2,7 +2,7 @@
  * What a process keeps in memory of the ledger: folded events and the truth table, both at one size of the ledger. No fold is
  * stored: a grade always comes from entries that a reader can check. A group of writes works on a draft within its
  * transaction; a commit adopts the draft, anything else discards it. When the ledger grows, memory reads what other processes
- * wrote.
+ * wrote. An embedded engine answers at once, so its writes never wait.
  */
 import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -38,13 +38,6 @@ function shareCell(key: string, from: MutableTruth, to: MutableTruth): void {
 type NewEntries = ReadonlyMap<string, readonly EntryOfPath[]>
 type ChangedCell = readonly [size: number, key: string | null, cell: string | null]
 
-type MemoryOptions = {
-  /** Events kept folded. */
-  readonly eventsMax?: number
-  /** Whether the process only fills the ledger, one write after another. */
-  readonly isImport?: boolean
-}
-
 /** The memory of one process; empty until it is brought up to date. */
 export class LedgerMemory {
   readonly secret: string
@@ -54,20 +47,14 @@ export class LedgerMemory {
   /** What the running group counts on: what readers see, plus the cells of the newest draft. */
   readonly #working = emptyTruth()
   readonly #cache: BoundedMap<string, FiledEvent>
-  readonly #isImport: boolean
   /** Counts changes, so that nothing read before a change is kept after it. */
   #changes = 0
   readonly #drafts = new WeakMap<object, LedgerDraft>()
   #newest: LedgerDraft | undefined
 
-  constructor(
-    sql: LedgerSource['sql'],
-    secret: string,
-    { eventsMax = CACHED_EVENTS_MAX, isImport = false }: MemoryOptions = {},
-  ) {
+  constructor(sql: LedgerSource['sql'], secret: string, eventsMax: number = CACHED_EVENTS_MAX) {
     this.#sql = sql
     this.secret = secret
-    this.#isImport = isImport
     this.#cache = new BoundedMap(eventsMax)
   }
 
@@ -144,8 +131,7 @@ export class LedgerMemory {
     const isBehind = transaction.journals.ledger.size !== this.#truth.asOfSeq
     return whenAnswered([isBehind ? this.takeUp(transaction.tuples) : undefined], () => {
       const [sql, secret, truth, cache] = [this.#sql, this.secret, this.#working, this.#cache]
-      const isImport = this.#isImport
-      const draft = new LedgerDraft(transaction, { sql, secret, truth, cache, isImport })
+      const draft = new LedgerDraft(transaction, { sql, secret, truth, cache })
       this.#newest = draft
       this.#drafts.set(transaction, draft)
       return draft
@@ -162,9 +148,7 @@ export class LedgerMemory {
     if (this.#newest !== draft) return
     this.#newest = undefined
     this.#changes += 1
-    // An import passes through years of matches and rarely meets one twice.
-    for (const [path, filed] of draft.states)
-      if (!filed.state.hadResult || this.#cache.has(path)) this.#cache.set(path, filed)
+    for (const [path, filed] of draft.states) this.#cache.set(path, filed)
     for (const key of draft.dirty) shareCell(key, this.#working, this.#truth)
     this.#truth.asOfSeq = draft.ledger.size
   }

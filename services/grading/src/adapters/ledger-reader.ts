@@ -85,7 +85,7 @@ export async function openLedgerReader({
   try {
     const [secret] = await ask<readonly [string]>(SECRET)
     if (secret === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
-    const memory = new LedgerMemory(sql, secret[0], { eventsMax: CACHED_EVENTS_MAX })
+    const memory = new LedgerMemory(sql, secret[0], CACHED_EVENTS_MAX)
     return {
       store: cardSource({ memory, search, source: { ask } }, async (run) => run()),
       refresh: async () => memory.takeUp(ask),

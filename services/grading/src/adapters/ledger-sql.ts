@@ -15,8 +15,10 @@ type LedgerDialect = SqlDialect &
     readonly seq: string
     readonly hash: string
     readonly nodes: string
-    /** Selects the paths of $1 that have committed picks, reading one place of the index for each. */
-    readonly withPicks: string
+    /** Whether it reads and writes synchronously. */
+    readonly isEmbedded: boolean
+    /** Selects the paths of $1 that have committed picks, for an engine that is asked for each event's picks separately. */
+    readonly withPicks?: string
     /** Whether a cell that no longer counts anything is deleted. */
     readonly deletesCells: boolean
     /** Selects the ledger's size and, if it is above $1, the cells changed since, or all cells if some are deleted; else nulls. */

@@ -10,7 +10,6 @@ import {
   whenAnswered,
 } from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import { isCountedAt } from '../domain/decide-pick.ts'
 import type { GradingStore, IngestBatch, StoredPick } from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { hexOf } from '../domain/ledger-entry.ts'
@@ -20,7 +19,7 @@ import type { SearchDialect } from './event-search.ts'
 import type { LedgerDraft, LedgerTransaction } from './ledger-draft.ts'
 import type { LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
-import { ingestSlice, keepPick, settledIn } from './ledger-writes.ts'
+import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
 import {
   committedOf,
   type EntryRow,
@@ -71,14 +70,20 @@ async function writeOn<Result>(
 
 async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBatch) {
   const { observationsPerWrite, source } = engine
+  const { withPicks } = source.sql
   let outcome = NOTHING_INGESTED
   for (let from = 0; from < observations.length; from += observationsPerWrite) {
     const slice = observations.slice(from, from + observationsPerWrite)
     const paths = slice.map(({ event }) => event.path)
     const added = await writeOn(engine, (draft) =>
       whenAnswered([draft.prepare(paths)], () =>
-        whenAnswered([draft.preparePicks(...settledIn(draft, batch, slice))], () =>
-          ingestSlice(draft, batch, slice),
+        whenAnswered(
+          [
+            withPicks === undefined
+              ? draft.preparePicks(pathsWithPicks(draft, batch, slice))
+              : draft.prepareWithoutPicks(paths, withPicks),
+          ],
+          () => ingestSlice(draft, batch, slice),
         ),
       ),
     )
@@ -93,7 +98,7 @@ function keep(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
   const path = eventPathOf(pick.opening.market)
   return writeOn(parts, (draft) =>
     whenAnswered([draft.prepare([path], pick.paymentId)], () => {
-      const isCounted = commit && isCountedAt(draft.event(path))
+      const isCounted = commit && isCounting(draft.event(path))
       return whenAnswered([draft.preparePicks(isCounted ? [path] : [])], () =>
         keepPick(draft, pick, commit),
       )

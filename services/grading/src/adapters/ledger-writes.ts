@@ -1,6 +1,13 @@
 /** What a write does to the ledger and to the counts made from it, the same on every engine. */
-import { addIngested, advanceEvent, isNews, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import { countPick, decidePick, isCountedAt } from '../domain/decide-pick.ts'
+import {
+  addIngested,
+  advanceEvent,
+  isNews,
+  NOTHING_INGESTED,
+  recount,
+} from '../domain/advance-event.ts'
+import { commitmentOf } from '../domain/committed-pick.ts'
+import type { EventState } from '../domain/event-state.ts'
 import type { IngestBatch, IngestOutcome, StoredPick } from '../domain/grading-store.ts'
 import { saltEntry } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
@@ -41,55 +48,59 @@ export function ingestSlice(
   return outcome
 }
 
-/** The events of a slice that have a result, and whether anything new is said of one: then its picks are recounted. */
-export function settledIn(
+/**
+ * The events of a slice whose picks must be recounted: those with a result and something new. An event may have 30,000
+ * picks; a round with nothing new does not recount them.
+ */
+export function pathsWithPicks(
   draft: LedgerDraft,
   batch: Omit<IngestBatch, 'observations'>,
   observations: readonly Observation[],
-): readonly [paths: readonly string[], isNewsOf: (path: string) => boolean] {
-  const settled = Map.groupBy(
-    observations.filter(
-      ({ event, outcomes }) =>
-        outcomes.length + (draft.event(event.path)?.outcomes.length ?? 0) > 0,
-    ),
-    ({ event }) => event.path,
-  )
-  const isNewsOf = (path: string): boolean => {
-    const [first, second] = settled.get(path) ?? []
-    if (first === undefined) return false
+): readonly string[] {
+  const seen = new Set<string>()
+  return observations.flatMap((observation) => {
+    const { path } = observation.event
+    const state = draft.event(path)
+    if (observation.outcomes.length + (state?.outcomes.length ?? 0) === 0) return []
     // A match observed twice: the effect of the first observation is not known yet.
-    return second !== undefined || isNews(draft.event(path), first, batch)
-  }
-  return [[...settled.keys()], isNewsOf]
+    const isSecond = seen.has(path)
+    seen.add(path)
+    return isSecond || isNews(state, observation, batch) ? [path] : []
+  })
 }
 
-/** Keeps a pick as `decidePick` says; returns the one that its payment has. */
+/** Whether a pick on this event changes the truth table; if every result is void, none does. */
+export const isCounting = (state: EventState | undefined): boolean =>
+  state?.outcomes.some(({ status }) => status === 'final') === true
+
 export function keepPick(
   draft: LedgerDraft,
   pick: Omit<StoredPick, 'seq'>,
   commit: boolean,
 ): StoredPick {
-  const decision = decidePick(draft.pickOfPayment(pick.paymentId), pick, commit)
-  switch (decision.kind) {
-    case 'repeat':
-      return decision.pick
-    case 'keep':
-      draft.keepPick(pick)
-      return pick
-    case 'commit': {
-      const path = eventPathOf(pick.opening.market)
-      const { seq } = appendEntry(draft.ledger, { entry: decision.entry, event: null })
-      const kept = { ...pick, seq }
-      const state = draft.event(path)
-      if (isCountedAt(state)) {
-        const tally = new TruthTally()
-        countPick(tally, { state, before: draft.picksOn(path), kept })
-        draft.count(tally)
-      }
-      draft.keepPick(kept)
-      return kept
-    }
-    default:
-      return decision satisfies never
+  const known = draft.pickOfPayment(pick.paymentId)
+  if (known !== undefined) return known
+  if (!commit) {
+    draft.keepPick(pick)
+    return pick
   }
+  const path = eventPathOf(pick.opening.market)
+  const { receivedAtSeconds } = pick.opening
+  const commitment = commitmentOf(pick.opening)
+  const { seq } = appendEntry(draft.ledger, {
+    entry: { type: 'pick', commitment, receivedAtSeconds },
+    event: null,
+  })
+  const state = draft.event(path)
+  const kept = { ...pick, seq }
+  const isCounted = isCounting(state)
+  const beforePicks = isCounted ? draft.picksOn(path) : []
+  draft.keepPick(kept)
+  if (isCounted) {
+    const afterPicks = draft.picksOn(path)
+    const tally = new TruthTally()
+    recount(tally, { before: state, after: state, beforePicks, afterPicks })
+    draft.count(tally)
+  }
+  return kept
 }

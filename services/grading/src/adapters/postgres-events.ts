@@ -35,8 +35,7 @@ export const POSTGRES_SQL = ledgerSql({
   seq: 'at',
   hash: 'leaf_hash',
   nodes: 'entries_nodes',
-  withPicks: `SELECT path FROM unnest($1::text[]) AS path
-    WHERE EXISTS (SELECT 1 FROM picks WHERE event_path = path AND seq IS NOT NULL)`,
+  isEmbedded: false,
   deletesCells: false,
   changedCells: `SELECT size, key, cell FROM journals LEFT JOIN truth ON as_of > $1 WHERE name = 'ledger'`,
   file: (send, events) => {

@@ -25,6 +25,8 @@ export const SQLITE_SQL = ledgerSql({
   seq: 'seq',
   hash: 'hash',
   nodes: 'tree_nodes',
+  isEmbedded: true,
+  // Reads one place of the index per event: an event may have tens of thousands of picks.
   withPicks: `SELECT value FROM json_each($1)
     WHERE EXISTS (SELECT 1 FROM picks WHERE event_path = value AND seq IS NOT NULL)`,
   deletesCells: true,

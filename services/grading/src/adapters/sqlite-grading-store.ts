@@ -104,7 +104,7 @@ function openStore(options: SqliteGradingStoreOptions) {
       const pageBytes = prepareQuery<readonly [number]>(database, 'PRAGMA page_size').get()?.[0]
       const logBytes = isImport ? IMPORT_LOG_BYTES : LOG_BYTES
       database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / (pageBytes ?? logBytes)}`)
-      memory = new LedgerMemory(SQLITE_SQL, ledgerSecret(database), { isImport })
+      memory = new LedgerMemory(SQLITE_SQL, ledgerSecret(database))
       fileTeams(database)
       return { store, memory, search: sqliteSearch(database) }
     })
