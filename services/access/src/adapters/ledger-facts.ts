@@ -40,26 +40,26 @@ export function createLedgerFacts(options: {
 }) {
   const { relay, clock } = options
   const balances = new BoundedMap<Hex, KeptRead<bigint>>(ACCOUNTS_MAX)
-  const kept = <Value>(keptMs: number, read: () => Promise<Value>) =>
+  const keepRead = <Value>(keptMs: number, read: () => Promise<Value>) =>
     keptRead({ clock, keptMs, read })
-  const balanceOf = (account: Hex) =>
-    kept(BLOCK_MS, async () => {
+  const keepBalance = (account: Hex) =>
+    keepRead(BLOCK_MS, async () => {
       const weibar = quantity(await relay.read('eth_getBalance', [account, 'latest']))
       return weibar / WEIBAR_PER_TINYBAR
     })
   return {
     /** As quoted now, weibar. */
-    gasPriceWeibar: kept(BLOCK_MS, async () => quantity(await relay.read('eth_gasPrice', []))),
-    latestBlock: kept(BLOCK_MS, async () =>
+    gasPriceWeibar: keepRead(BLOCK_MS, async () => quantity(await relay.read('eth_gasPrice', []))),
+    latestBlock: keepRead(BLOCK_MS, async () =>
       toBlock(await relay.read('eth_getBlockByNumber', ['latest', false])),
     ),
     /** What one HBAR is worth, 1e-8 of a US cent. */
-    tinycentsPerHbar: kept(RATE_MS, async () => {
+    tinycentsPerHbar: keepRead(RATE_MS, async () => {
       const call = { to: EXCHANGE_RATE_ADDRESS, data: ONE_HBAR_IN_TINYCENTS }
       return quantity(await relay.read('eth_call', [call, 'latest']))
     }),
     /** What an account holds, tinybar. */
-    balanceTinybar: (account: Hex) => getOrMake(balances, account, () => balanceOf(account)),
+    balanceTinybar: (account: Hex) => getOrMake(balances, account, () => keepBalance(account)),
   }
 }
 

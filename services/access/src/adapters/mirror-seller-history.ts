@@ -21,7 +21,7 @@ const kinds = new Map(
 )
 
 /** RecorderSet names the account in its first indexed word; the others have an amount as their only data. */
-function movementOf(log: {
+function readMovement(log: {
   readonly consensusTimestamp: string
   readonly data: Hex
   readonly topics: readonly Hex[]
@@ -61,7 +61,7 @@ export function createMirrorSellerHistory(options: {
       const topics = [...kinds.keys()]
       const logs = mirror.logs({ address: contract, topics, afterTimestamp, untilSeconds })
       for await (const log of logs) {
-        const movement = movementOf(log)
+        const movement = readMovement(log)
         if (movement !== undefined) yield movement
       }
     },

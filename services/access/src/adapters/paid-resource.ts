@@ -47,10 +47,10 @@ export function createLedgerConditions(options: {
   return {
     warm: () => void ask().catch(() => undefined),
     async read() {
-      const asked = ask()
-      if (last === undefined || clock.unixMs() - last.atMs > SHOWN_MS) return asked
+      const reading = ask()
+      if (last === undefined || clock.unixMs() - last.atMs > SHOWN_MS) return reading
       // A failure shows once these are too old.
-      asked.catch(() => undefined)
+      reading.catch(() => undefined)
       return last.conditions
     },
   }

@@ -85,7 +85,7 @@ export function createRelay(options: RelayOptions) {
     async read(method: string, params: readonly unknown[]): Promise<unknown> {
       const outcome = await read(method, params)
       if (isRateLimit(outcome)) onRateLimit?.()
-      return resultOf(outcome)
+      return readResult(outcome)
     },
     /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
     async send(rawTransaction: string): Promise<void> {
@@ -93,7 +93,7 @@ export function createRelay(options: RelayOptions) {
       onCalls?.([method])
       // Once: a second send of taken bytes looks like a lost nonce.
       const sending = { ...node, timeoutMs: SEND_LIMIT_MS }
-      resultOf(await callJsonRpcOnce(sending, method, [rawTransaction]))
+      readResult(await callJsonRpcOnce(sending, method, [rawTransaction]))
     },
   }
 }
@@ -116,7 +116,7 @@ function isRateLimit(outcome: JsonRpcOutcome): boolean {
 }
 
 /** The result that the relay answered. Throws RelayRefusal or RelayUnavailable. */
-function resultOf(outcome: JsonRpcOutcome): unknown {
+function readResult(outcome: JsonRpcOutcome): unknown {
   if (isRateLimit(outcome))
     throw new RelayUnavailable('the relay had too many requests', { isRateLimit: true })
   switch (outcome.kind) {

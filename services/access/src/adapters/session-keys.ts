@@ -19,12 +19,12 @@ function isSame(presented: string, expected: string): boolean {
  */
 export function createSessionKeys(key: Uint8Array): SessionKeys {
   const secret = createSecretKey(key)
-  const hmacOf = (text: string) => createHmac('sha256', secret).update(text)
+  const makeHmac = (text: string) => createHmac('sha256', secret).update(text)
   const makeNonce = (agent: string, issuedAt: string): string =>
-    hmacOf(`nonce.${agent}.${issuedAt}`).digest('hex').slice(0, NONCE_CHARS)
+    makeHmac(`nonce.${agent}.${issuedAt}`).digest('hex').slice(0, NONCE_CHARS)
   const makeToken = (agent: string, expiresAtSeconds: number): string => {
     const text = `v1.${agent}.${expiresAtSeconds}`
-    return `${text}.${hmacOf(text).digest('base64url')}`
+    return `${text}.${makeHmac(text).digest('base64url')}`
   }
   return {
     makeNonce,

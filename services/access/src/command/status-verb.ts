@@ -10,7 +10,7 @@ import { fullBatchTinybar } from '../adapters/recorder-ledger.ts'
 import { alertLimits } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { createSellerAccount, type SellerAccount } from '../domain/seller-account.ts'
-import { findingsOf } from '../domain/seller-alerts.ts'
+import { judgeFigures } from '../domain/seller-alerts.ts'
 import { readSlots, slotRows } from './contract-slots.ts'
 import { readArming } from './offer-report.ts'
 import { type ContractView, lookAtContract } from './operator-contract.ts'
@@ -111,7 +111,7 @@ async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
     purchaseTinybar: found.terms.priceTinybar * BigInt(config.PERIODS_PER_PURCHASE),
     forwardTinybar: forwardGas(found.armingGas, offeredGasPrice(price)),
   }
-  const low = Object.values(findingsOf(figures, alertLimits(config), 0n))
+  const low = Object.values(judgeFigures(figures, alertLimits(config), 0n))
   const alerts = low.filter(({ headroom }) => headroom < 1).map(({ text }) => text)
   return { account, recorders, alerts }
 }

@@ -35,9 +35,9 @@ export function createLedgerClock({
     offSeconds: () => offSeconds,
     /** Reads the ledger's time, and compares. */
     async compare(read: () => Promise<LedgerTime>): Promise<LedgerTime> {
-      const asked = seconds()
+      const before = seconds()
       const time = await read()
-      offSeconds = offOf(time, { asked, answered: seconds() })
+      offSeconds = measureOffset(time, { before, after: seconds() })
       return time
     },
   }
@@ -46,20 +46,20 @@ export function createLedgerClock({
 type Seconds = { readonly own: number; readonly wall: number }
 
 /** What is certain about a clock that showed these times before and after a node reported its own. */
-function offOf(
+function measureOffset(
   { consensusSeconds, nodeSeconds }: LedgerTime,
-  { asked, answered }: { readonly asked: Seconds; readonly answered: Seconds },
+  { before, after }: { readonly before: Seconds; readonly after: Seconds },
 ): number {
   const lag = (nodeSeconds ?? Number.NaN) - consensusSeconds
-  const isTravelling = Math.abs(answered.own - answered.wall) > OFF_SECONDS_MAX
+  const isTravelling = Math.abs(after.own - after.wall) > OFF_SECONDS_MAX
   const isWitness = isTravelling || (lag >= NODE_AHEAD_SECONDS_MIN && lag <= NODE_LAG_SECONDS_MAX)
   if (nodeSeconds !== undefined && isWitness) {
     // A node's time is truncated to the second.
-    const least = asked.wall - nodeSeconds - 1
-    const most = answered.wall - nodeSeconds
+    const least = before.wall - nodeSeconds - 1
+    const most = after.wall - nodeSeconds
     if (least > OFF_SECONDS_MAX) return Math.round(least)
     return most < -OFF_SECONDS_MAX ? Math.round(most) : 0
   }
-  const most = answered.own - consensusSeconds
+  const most = after.own - consensusSeconds
   return most < -OFF_SECONDS_MAX ? Math.round(most) : 0
 }

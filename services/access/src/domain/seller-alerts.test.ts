@@ -5,8 +5,8 @@ import type { AccessEvent } from './access-events.ts'
 import {
   type AlertState,
   createSellerAlerts,
-  findingsOf,
   followSpending,
+  judgeFigures,
   nextAlerts,
   type SellerFigures,
   type SpendingTrail,
@@ -32,7 +32,7 @@ const FINE: SellerFigures = {
 }
 
 const raised = (change: Partial<SellerFigures>, spentPerHour = 0n): readonly string[] => {
-  const findings = findingsOf({ ...FINE, ...change }, LIMITS, spentPerHour)
+  const findings = judgeFigures({ ...FINE, ...change }, LIMITS, spentPerHour)
   return [...nextAlerts(new Map(), findings, { nowMs: 0, reminderMs: 1 }).state.keys()]
 }
 
@@ -90,7 +90,7 @@ describe('an alert', () => {
           let isStanding = false
           let toldAt = 0
           for (const [minute, renewalsReserveCanArm] of held.entries()) {
-            const findings = findingsOf({ ...FINE, renewalsReserveCanArm }, LIMITS, 0n)
+            const findings = judgeFigures({ ...FINE, renewalsReserveCanArm }, LIMITS, 0n)
             const at = { nowMs: minute * MINUTE_MS, reminderMs: 10 * MINUTE_MS }
             const next = nextAlerts(state, findings, at)
             state = next.state

@@ -39,7 +39,7 @@ const ratio = (amount: bigint, wanted: bigint): number =>
   wanted === 0n ? Number.POSITIVE_INFINITY : Number(amount) / Number(wanted)
 
 /** Judges figures; `spentPerHour` is what the recorder spends in an hour, tinybar. */
-export function findingsOf(
+export function judgeFigures(
   figures: SellerFigures,
   limits: AlertLimits,
   spentPerHour: bigint,
@@ -173,7 +173,7 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
       const figures = await deps.readFigures()
       const nowMs = clock.unixMs()
       trail = followSpending(trail, deps.spentTinybar(), nowMs)
-      const findings = findingsOf(figures, limits, spendingRate(trail))
+      const findings = judgeFigures(figures, limits, spendingRate(trail))
       const { reminderMs } = limits
       const next = nextAlerts(state, findings, { nowMs, reminderMs })
       state = next.state

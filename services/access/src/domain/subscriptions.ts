@@ -29,7 +29,7 @@ const STRANGERS_MAX = 1_000
 /** What a read returned, and its number. */
 type WindowRead = { readonly window: ReadWindow; readonly serial: number }
 
-const secondOf = (unixMs: number): number => Math.floor(unixMs / 1000)
+const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000)
 
 type OpenedWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
@@ -107,7 +107,7 @@ export function createSubscriptions({
       const place = budget.takeRoom('poll')
       if (place === undefined) {
         if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
-        const atSeconds = secondOf(last.window.readAtMs)
+        const atSeconds = toSeconds(last.window.readAtMs)
         return { window: standsAt(agent, last, atSeconds), atSeconds }
       }
       const window = await read(agent).finally(place.leave)
@@ -151,7 +151,7 @@ function createWindowReads({
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
     reads += 1
     const serial = reads
-    const answer = await contract.readWindow(agent, secondOf(askedAtMs))
+    const answer = await contract.readWindow(agent, toSeconds(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, serial }
     // A late answer does not replace that of a later request.
@@ -167,7 +167,7 @@ function createWindowReads({
     const nowMs = clock.unixMs()
     const other = underWay.get(agent)
     const isOfMoment = other !== undefined && Math.abs(nowMs - other.askedAtMs) <= MOMENT_MS
-    if (isOfMoment && secondOf(other.askedAtMs) === secondOf(nowMs)) return other.read
+    if (isOfMoment && toSeconds(other.askedAtMs) === toSeconds(nowMs)) return other.read
     const read = ask(agent, nowMs).finally(() => {
       if (underWay.get(agent) === entry) underWay.delete(agent)
     })

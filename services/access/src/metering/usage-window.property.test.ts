@@ -15,7 +15,7 @@ import {
   type WindowState,
 } from './usage-window.ts'
 
-const numRuns = process.env.TALLYSTICK_LONG === '1' ? 20_000 : 500
+const numRuns = process.env.TALLYSTICK_LONG === '1' ? 5_000 : 500
 const START_MS = 1_700_000_000_000
 const WINDOW = { agent: '0xa', windowExpiresAtSeconds: START_MS / 1000 + 100_000 }
 
