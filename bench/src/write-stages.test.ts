@@ -8,14 +8,14 @@ const STACKS = [
   ['answer', 'write-route.ts'],
   ['judgeWrite', 'judge-write.ts'],
   ['parseJson', 'judge-write.ts'],
-  ['#write', 'record-append.ts'],
-  ['commit', 'sqlite-journal-store.ts'],
+  ['decideGroup', 'write-group.ts'],
+  ['#commitNow', 'sqlite-commit.ts'],
   ['#inTransaction', 'sqlite-connection.ts'],
   ['publish', 'session-hub.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],
-  ['#groupOf', 'record-append.ts'],
-  ['finish', 'record-append.ts'],
+  ['readMemory', 'record-memory.ts'],
+  ['#save', 'sqlite-commit.ts'],
 ] as const
 
 /** Every function below the root, but `judgeWrite` within `answer` and `parseJson` within that. */

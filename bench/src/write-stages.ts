@@ -25,10 +25,10 @@ const IDLE = 'idle'
 /** Functions by name and file. */
 const STAGES: readonly (readonly [stage: string, name: string, file: string])[] = [
   ['judging: signature, JSON, fields', 'judgeWrite', 'judge-write.ts'],
-  ['the version: tail, hashes, rows', '#groupOf', 'record-append.ts'],
-  ['the version: tail, hashes, rows', '#write', 'record-append.ts'],
-  ['the version: tail, hashes, rows', 'finish', 'record-append.ts'],
-  ['commit of the records, with its fsync', 'commit', 'sqlite-journal-store.ts'],
+  ['the version: tail, hashes, rows', 'readMemory', 'record-memory.ts'],
+  ['the version: tail, hashes, rows', 'decideGroup', 'write-group.ts'],
+  ['the version: tail, hashes, rows', '#save', 'sqlite-commit.ts'],
+  ['commit of the records, with its fsync', '#commitNow', 'sqlite-commit.ts'],
   ['audit row, with its fsync, and frames', '#inTransaction', 'sqlite-connection.ts'],
   ['telling sessions', 'publish', 'session-hub.ts'],
   ['garbage collection', '(garbage collector)', ''],

@@ -34,7 +34,7 @@ const NOW_SECONDS = 1_780_000_000
 const AUDIT_PICKS = 1_000
 const STARTS = 5
 
-const openStore = (databasePath: string): GradingStore =>
+const openStore = (databasePath: string): Promise<GradingStore> =>
   openSqliteGradingStore({
     databasePath,
     clock: systemClock,
@@ -43,7 +43,7 @@ const openStore = (databasePath: string): GradingStore =>
   })
 
 async function importMatches(databasePath: string): Promise<void> {
-  const store = openStore(databasePath)
+  const store = await openStore(databasePath)
   const raw = Buffer.from(
     syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: IMPORTED_ROWS, comingMatches: 0 }),
   )
@@ -58,7 +58,7 @@ async function importMatches(databasePath: string): Promise<void> {
 
 const secondsToOpen = async (path: string): Promise<number> => {
   const began = performance.now()
-  const store = openStore(path)
+  const store = await openStore(path)
   await store.counts()
   const seconds = (performance.now() - began) / 1_000
   await store.close()
@@ -126,7 +126,7 @@ const graderOf = (store: GradingStore): Grader =>
   })
 
 async function bodiesOf(databasePath: string) {
-  const store = openStore(databasePath)
+  const store = await openStore(databasePath)
   // Only imported matches are read, whose copies are found with them.
   const infos = (await store.searchEvents({ words: [], limit: MATCHES })).flatMap(
     ({ info }, index) => (index % 10 === 0 ? [info] : []),
@@ -194,7 +194,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
 
 async function nameFigure(databasePath: string): Promise<Figure> {
   const { named, picks } = await bodiesOf(databasePath)
-  const store = openStore(databasePath)
+  const store = await openStore(databasePath)
   const grader = graderOf(store)
   const [names, ids]: [number[], number[]] = [[], []]
   for (let round = 0; round < STARTS; round += 1) {
@@ -222,7 +222,7 @@ export async function measureGradingScale(): Promise<readonly Figure[]> {
     ...(await holdFigures(path)),
     await nameFigure(path),
   ]
-  const store = openStore(folder.file('event.db'))
+  const store = await openStore(folder.file('event.db'))
   try {
     return [...figures, ...(await largeEventFigures(store))]
   } finally {

@@ -223,7 +223,7 @@ async function calibrationFigure(store: GradingStore): Promise<Figure> {
 /** Grades, audits, the truth table and the import, over one ledger. */
 export async function measureGrading(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
-  const store = openSqliteGradingStore({
+  const store = await openSqliteGradingStore({
     databasePath: folder.file('grading.db'),
     clock: systemClock,
     checkpointSeed: new Uint8Array(32).fill(7),

@@ -12,7 +12,6 @@ import {
   parseCheckpoint,
   type TreeHead,
 } from '@tallystick/hashchain'
-import type { Awaitable, Journal, UnavailableError } from './journal-store.ts'
 import {
   besideDatabase,
   codeOf,
@@ -20,7 +19,8 @@ import {
   replaceFile,
   replaceFileNow,
 } from './private-file.ts'
-import { whenAnswered } from './sql-dialect.ts'
+import type { Journal } from './store.ts'
+import type { UnavailableError } from './unavailable.ts'
 
 /** Whose checkpoints: a store, its Ed25519 seed (32 bytes), and its name in them. */
 export type StoreOwner = {
@@ -45,33 +45,30 @@ export type CheckpointReading =
   | { readonly kind: 'refused' }
 
 /** Whether a journal still has everything that a checkpoint signed, unchanged. */
-export const isContinued = (
+export const isContinued = async (
   journal: Pick<Journal, 'size' | 'rootAt'>,
   { rootHash, size }: TreeHead,
-): Awaitable<boolean> =>
-  size <= journal.size &&
-  whenAnswered([journal.rootAt(size)], ([root]) => Buffer.compare(root, rootHash) === 0)
+): Promise<boolean> =>
+  size <= journal.size && Buffer.compare(await journal.rootAt(size), rootHash) === 0
 
 /** Refuses a journal that does not continue from its last checkpoint, with the service's error. */
-export function requireContinued(
+export async function requireContinued(
   last: CheckpointReading,
   { journal, noun }: { readonly journal: Pick<Journal, 'size' | 'rootAt'>; readonly noun: string },
   { acceptCommand, Unavailable }: Refusing,
-): Awaitable<void> {
+): Promise<void> {
   if (last.kind === 'absent') return
   const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
-  return whenAnswered([signed !== undefined && isContinued(journal, signed)], ([isSame]) => {
-    if (isSame) return
-    let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
-    if (signed !== undefined)
-      reason =
-        signed.size > journal.size
-          ? `its last signed checkpoint counts ${signed.size} entries, ${journal.size} of them are here`
-          : `its entries do not hash to its last signed checkpoint, of ${signed.size}`
-    throw new Unavailable(
-      `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
-    )
-  })
+  if (signed !== undefined && (await isContinued(journal, signed))) return
+  let reason = 'its last checkpoint is not signed by its checkpoint key, or was altered'
+  if (signed !== undefined)
+    reason =
+      signed.size > journal.size
+        ? `its last signed checkpoint counts ${signed.size} entries, ${journal.size} of them are here`
+        : `its entries do not hash to its last signed checkpoint, of ${signed.size}`
+  throw new Unavailable(
+    `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
+  )
 }
 
 type Refusing = { readonly acceptCommand: string; readonly Unavailable: UnavailableError }

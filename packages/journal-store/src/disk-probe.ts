@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises'
-import { messageOf, type WriteTrouble } from './journal-store.ts'
 import { keepFinding } from './keep-finding.ts'
+import { messageOf, type WriteTrouble } from './unavailable.ts'
 
 /** What the largest write adds to a store and its log: with less room, writes begin to fail. */
 const PROBE_BYTES = 524_288

@@ -1,4 +1,4 @@
-import type { WriteTrouble } from './journal-store.ts'
+import type { WriteTrouble } from './unavailable.ts'
 
 /** How long a finding holds, milliseconds: each look costs a write to the disk, and anybody may ask. */
 const FINDING_MS = 1_000

@@ -25,10 +25,8 @@ import { takePlace } from './postgres-place.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
 import { guardsOf, openSqliteFile } from './sqlite-database.ts'
-import type { SqliteJournalTable } from './sqlite-journal.ts'
-import { openSqliteJournalStore } from './sqlite-journal-store.ts'
 import type { SqliteKind } from './sqlite-journals.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { openSqliteStore, type SqliteStore } from './sqlite-store.ts'
 import { eachJournalInTurn } from './store-kind.ts'
 
 type MoveOptions = {
@@ -41,53 +39,19 @@ type MoveOptions = {
 
 type MovedHeads<Name extends string> = Readonly<Record<Name, TreeHead>>
 
-type Appended = readonly [leafHash: Uint8Array, cells: Cells]
-
-/** The SQLite side of a move. Grading's ledger stands on the older engine until it stands on the plain store. */
-async function openSide<Name extends string>(
-  kind: StoreMove<Name>['sqlite'],
-  options: StoreOwner & { readonly keyRing?: KeyRing | undefined },
-) {
-  if ('isAlone' in kind) {
-    const memory = { read: () => undefined, save: () => [] }
-    const store = await openSqliteStore<Name, undefined, never>(kind, { ...options, memory })
-    return {
-      ...store,
-      append: (name: Name, page: readonly Appended[]) =>
-        store.write(({ append }) => {
-          for (const each of page) append(name, ...each)
-        }),
-      stored: ({
-        columns,
-        table,
-      }: {
-        readonly columns: readonly string[]
-        readonly table: string
-      }) => `SELECT ${['at', 'leaf_hash', ...columns].join(', ')} FROM ${table} ORDER BY at`,
-    }
-  }
-  const store = openSqliteJournalStore(kind, options)
-  return {
-    ...store,
-    append: (name: Name, page: readonly Appended[]) =>
-      store.write(({ journals }) => {
-        for (const [leaf, cells] of page) journals[name].append(leaf, cells.map(toSqlite))
-      }),
-    stored: (of: { readonly columns: readonly string[]; readonly table: string }) => {
-      const { hash, index } = of as SqliteJournalTable
-      return `SELECT ${[index, hash, ...of.columns].join(', ')} FROM ${of.table} ORDER BY ${index}`
-    },
-  }
-}
-
-type SqliteSide<Name extends string> = Awaited<ReturnType<typeof openSide<Name>>>
+/** Entries that are moved need nothing of the rows before them. */
+const NO_MEMORY = { read: () => undefined, save: () => [] }
 
 /** The files of the SQLite store in a move, and how to close them. */
 async function openFiles<Name extends string>(
   move: StoreMove<Name>,
   { keyRing, owner }: Pick<MoveOptions, 'keyRing' | 'owner'>,
 ) {
-  const store = await openSide(move.sqlite, { ...owner, keyRing })
+  const store = await openSqliteStore<Name, undefined, never>(move.sqlite, {
+    ...owner,
+    keyRing,
+    memory: NO_MEMORY,
+  })
   const besides = new Map<string, DatabaseSync>()
   return {
     store,
@@ -136,7 +100,7 @@ const asItIs = (row: Cells): Cells => row
 
 type Moving<Name extends string> = {
   readonly query: PostgresQuery
-  readonly store: SqliteSide<Name>
+  readonly store: SqliteStore<Name, undefined, never>
 }
 
 async function appendToPostgres<Name extends string>(
@@ -144,13 +108,14 @@ async function appendToPostgres<Name extends string>(
   name: Name,
   { query, store }: Moving<Name>,
 ): Promise<TreeHead> {
-  const table = sqlite.journals[name]
+  const { columns, noun, table } = sqlite.journals[name]
+  const sql = `SELECT ${['at', 'leaf_hash', ...columns].join(', ')} FROM ${table} ORDER BY at`
   let range = createCompactRange()
-  for (const page of pagesOf(store.database, store.stored(table))) {
+  for (const page of pagesOf(store.database, sql)) {
     const journal = growFrom(range)
     for (const [at, leaf, ...cells] of page) {
       if (at !== journal.range.size)
-        throw new sqlite.Unavailable(`${table.noun} has gaps: entry ${journal.range.size} is gone`)
+        throw new sqlite.Unavailable(`${noun} has gaps: entry ${journal.range.size} is gone`)
       journal.append(leaf as Uint8Array, cells)
     }
     await query(...appendStatement(postgres.schema, postgres.journals[name], journal))
@@ -167,17 +132,18 @@ async function appendToSqlite<Name extends string>(
   const { columns, table } = postgres.journals[name]
   const sql = `SELECT leaf_hash, ${columns.map((column) => column.name).join(', ')} FROM ${postgres.schema}.${table} ORDER BY at`
   for await (const page of fetched(query, sql))
-    await store.append(
-      name,
-      page.map(([leaf, ...cells]) => [
-        leaf as Uint8Array,
-        cells.map((cell, column) =>
-          columns[column]?.type === 'bytea' && cell instanceof Uint8Array
-            ? bodyOfBytes(cell)
-            : cell,
-        ),
-      ]),
-    )
+    await store.write(({ append }) => {
+      for (const [leaf, ...cells] of page)
+        append(
+          name,
+          leaf as Uint8Array,
+          cells.map((cell, column) =>
+            columns[column]?.type === 'bytea' && cell instanceof Uint8Array
+              ? bodyOfBytes(cell)
+              : cell,
+          ),
+        )
+    })
   const found = await query<{ readonly size: number; readonly peaks: Uint8Array }>(
     `SELECT size, peaks FROM ${postgres.schema}.journals WHERE name = $1`,
     [name],

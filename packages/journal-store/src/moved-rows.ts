@@ -5,7 +5,6 @@ import type { PostgresQuery } from './postgres-connection.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
 import type { SqliteKind } from './sqlite-journals.ts'
-import type { SqliteStoreKind } from './sqlite-store-kind.ts'
 import type { Cell } from './store.ts'
 
 /** Entries or rows per read and per write. */
@@ -36,7 +35,7 @@ type MovedRows = {
 
 /** What a move covers. The service's own rows come before the entries, in this order. */
 export type StoreMove<Name extends string> = {
-  readonly sqlite: SqliteStoreKind<Name> | SqliteKind<Name>
+  readonly sqlite: SqliteKind<Name>
   readonly postgres: PostgresStoreKind<Name>
   readonly tables: readonly MovedTable[]
   readonly toPostgres?: readonly MovedRows[]

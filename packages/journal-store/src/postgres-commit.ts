@@ -6,13 +6,13 @@
 import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
 import { type GrowingJournal, headOfRow, joinPeaks } from './growing-journal.ts'
-import { messageOf } from './journal-store.ts'
 import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { isLostConnection, type PostgresLine, sqlCodeOf } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import type { Cell, GroupMemory, Rows } from './store.ts'
 import { eachJournal } from './store-kind.ts'
+import { messageOf } from './unavailable.ts'
 import {
   decideGroup,
   type Group,

@@ -2,10 +2,12 @@
  * Statements and transactions on a connection through the door. It is made when it is needed, and again after a loss; a failed
  * connection is never used again.
  */
-import { type Durability, messageOf } from './journal-store.ts'
+
 import type { LineLimits, PostgresDoor } from './postgres-door.ts'
 import { IDLE_MS, isLostConnection, type PostgresLine } from './postgres-line.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
+import type { Durability } from './store.ts'
+import { messageOf } from './unavailable.ts'
 
 /** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
 const IDLE_FACTOR = 4

@@ -3,9 +3,9 @@
  * process's place and the end of all waiting are judged here and nowhere else.
  */
 import { readFileSync } from 'node:fs'
-import { messageOf, type UnavailableError } from './journal-store.ts'
 import { ANSWER_MS, PostgresLine, sqlCodeOf } from './postgres-line.ts'
 import { besideDatabase, codeOf, replaceFileNow } from './private-file.ts'
+import { messageOf, type UnavailableError } from './unavailable.ts'
 
 /** One address for each host of a connection string `postgres://user@host:port,host:port/database`. */
 function postgresAddresses(url: string): readonly string[] {

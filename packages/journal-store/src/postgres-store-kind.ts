@@ -3,10 +3,11 @@
  * append-only: the service's role may run two functions and change no row; triggers stop the owner too; and the signed
  * checkpoint exposes anyone who drops the triggers.
  */
-import { messageOf } from './journal-store.ts'
+
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
+import { messageOf } from './unavailable.ts'
 
 /** A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. */
 export type PostgresJournalTable = JournalTable & {

@@ -17,7 +17,7 @@ import {
 } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { openCommittedJournal } from './proofs.ts'
-import { registerKey, requireKeys } from './sealed-bodies.ts'
+import { nameKey, requireKeys } from './sealed-bodies.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import {
   checkpointFilesOf,
@@ -134,7 +134,7 @@ async function openReader<Name extends string>(
   const { read, tuples: rows } = connect()
   try {
     await requireSchema({ kind, rows })
-    await requireKeys(read, options.keyRing, kind)
+    await requireKeys(rows, options.keyRing, kind)
     const files = checkpointFilesOf(kind, options)
     // Before the heads: another process may append and sign in between.
     const readings = eachJournal(kind, (_, name) => files[name].read())
@@ -180,7 +180,8 @@ export async function openPostgresStore<Name extends string, Memory, Asked>(
   removeLeftDrafts(options.databasePath)
   const opened = await openReader(kind, options)
   try {
-    await registerKey(kind, options.keyRing, opened.reader.read)
+    for (const { text, values } of nameKey(kind, options.keyRing))
+      await opened.reader.rows(text, values)
     return await openWriter(kind, options, opened)
   } catch (error) {
     await opened.end()

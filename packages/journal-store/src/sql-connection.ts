@@ -2,7 +2,7 @@
  * The service's own rows, on either engine: a statement that both SQLite and PostgreSQL take is written once, and runs through
  * this port. SqliteConnection and PostgresConnection implement it.
  */
-import type { Awaitable, Durability } from './journal-store.ts'
+import type { Durability } from './store.ts'
 
 /**
  * Rows of a statement in which `$1` stands for a value and a table's name has no schema. Statements sent without waiting for
@@ -12,15 +12,6 @@ export type SqlQuery = <Row extends Readonly<Record<string, unknown>>>(
   text: string,
   values?: readonly unknown[],
 ) => Promise<readonly Row[]>
-
-/**
- * The same with rows as arrays, which both drivers build faster than objects. An embedded engine answers at once: for what
- * every request asks. Columns have no names, and bytes are as the engine keeps them.
- */
-export type TupleQuery = <Row extends readonly unknown[]>(
-  text: string,
-  values?: readonly unknown[],
-) => Awaitable<readonly Row[]>
 
 /** A connection to either engine. Failures of disk, lock or server are the service's own error; anything else stays as it is. */
 export type SqlConnection = {

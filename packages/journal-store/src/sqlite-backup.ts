@@ -2,7 +2,6 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { StoreOwner } from './checkpoint-file.ts'
-import { messageOf, type UnavailableError } from './journal-store.ts'
 import { codeOf, PRIVATE_FILE_MODE } from './private-file.ts'
 import {
   findDamage,
@@ -10,22 +9,11 @@ import {
   openSqliteReader,
   type SqliteFileKind,
 } from './sqlite-database.ts'
-import { readLeaves as readOldLeaves, type SqliteJournalTable } from './sqlite-journal.ts'
-import { readLeaves, type SqliteKind, type SqliteTable } from './sqlite-journals.ts'
+import { readLeaves, type SqliteKind } from './sqlite-journals.ts'
 import { askOn } from './sqlite-rows.ts'
-import { type SqliteStoreKind, takeStoreLock } from './sqlite-store-kind.ts'
+import { takeStoreLock } from './sqlite-store.ts'
 import { checkpointFilesOf, eachJournal } from './store-kind.ts'
-
-/** Grading's ledger has its own columns until it stands on the plain store. */
-type AnyKind<Name extends string> = SqliteStoreKind<Name> | SqliteKind<Name>
-const readTable = (
-  database: DatabaseSync,
-  table: SqliteJournalTable | SqliteTable,
-  checkpoint: Parameters<typeof readLeaves>[2],
-): ReturnType<typeof readLeaves> =>
-  'hashForm' in table
-    ? readOldLeaves(database, table, checkpoint)
-    : readLeaves(askOn(database), table, checkpoint)
+import { messageOf, type UnavailableError } from './unavailable.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -100,12 +88,12 @@ function checked<Checked>(
  * are left out on purpose: they distinguish a restored copy from the newest state. A journal with a gap is no backup.
  */
 export const backupSqliteStore = <Name extends string>(
-  kind: AnyKind<Name>,
+  kind: SqliteKind<Name>,
   paths: Copying,
 ): Promise<Readonly<Record<Name, number>>> =>
   backupSqliteFile(paths, kind, (copy) =>
-    eachJournal<Name, SqliteJournalTable | SqliteTable, number>(kind, (table) => {
-      const reading = readTable(copy, table, 'unchecked')
+    eachJournal(kind, (table) => {
+      const reading = readLeaves(askOn(copy), table, 'unchecked')
       if (reading.kind === 'read') return reading.range.size
       throw new kind.Unavailable(`${table.noun} is incomplete: ${reading.reason}`)
     }),
@@ -127,7 +115,7 @@ export type AcceptedJournal = {
  * with a lock.
  */
 export function acceptSqliteBackup<Name extends string>(
-  kind: AnyKind<Name>,
+  kind: SqliteKind<Name>,
   owner: StoreOwner,
 ): Readonly<Record<Name, AcceptedJournal>> {
   const lock = takeStoreLock(kind, owner.databasePath)
@@ -135,12 +123,13 @@ export function acceptSqliteBackup<Name extends string>(
     const database = openSqliteFile(owner.databasePath, kind, 'exist')
     try {
       const files = checkpointFilesOf(kind, owner)
+      const ask = askOn(database)
       const found = eachJournal(kind, (table, name) => {
         const last = files[name].read()
         const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
-        const continued = signed === undefined ? undefined : readTable(database, table, signed)
+        const continued = signed === undefined ? undefined : readLeaves(ask, table, signed)
         const isContinued = continued?.kind === 'read'
-        const reading = isContinued ? continued : readTable(database, table, 'unchecked')
+        const reading = isContinued ? continued : readLeaves(ask, table, 'unchecked')
         if (reading.kind === 'refused')
           throw new kind.Unavailable(`${table.noun} has gaps: ${reading.reason}`)
         return { range: reading.range, signedSize: signed?.size, isContinued }

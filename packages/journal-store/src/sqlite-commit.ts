@@ -5,12 +5,12 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { CompactRange } from '@tallystick/hashchain'
-import { messageOf } from './journal-store.ts'
 import { isOfSqlite } from './sqlite-database.ts'
 import { readStoredHeads, type SqliteKind, saveEntries } from './sqlite-journals.ts'
 import { type Ask, explainSqlite, openSqliteRows } from './sqlite-rows.ts'
 import type { GroupMemory, Rows } from './store.ts'
 import { eachJournal } from './store-kind.ts'
+import { messageOf } from './unavailable.ts'
 import {
   decideGroup,
   type Group,

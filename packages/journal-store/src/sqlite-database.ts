@@ -1,8 +1,8 @@
 /** SQLite files: how they are made, updated, checked, locked and queried, and what their failures become. */
 import { existsSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { messageOf, type UnavailableError } from './journal-store.ts'
 import { makePrivateFile } from './private-file.ts'
+import { messageOf, type UnavailableError } from './unavailable.ts'
 
 export type SqliteFileKind = {
   /** Four letters in ASCII, so that another program's database is not taken for one of ours. */
@@ -126,7 +126,7 @@ export function openSqliteReader(path: string, kind: SqliteFileKind): DatabaseSy
 }
 
 /** The right to append to a store, held by one process at a time. */
-export type SqliteLock = { release(): void }
+type SqliteLock = { release(): void }
 
 /** Another connection holds the lock. */
 const SQLITE_BUSY = 5

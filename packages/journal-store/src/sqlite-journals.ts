@@ -16,7 +16,7 @@ import type { Ask } from './sqlite-rows.ts'
 import type { Journal } from './store.ts'
 import { eachJournal, type JournalTable, type StoreKind } from './store-kind.ts'
 
-export type SqliteTable = JournalTable & {
+type SqliteTable = JournalTable & {
   /** The columns besides `at` and `leaf_hash`, in the order of an entry's cells. */
   readonly columns: readonly string[]
 }
@@ -59,19 +59,21 @@ type JournalReading =
 const refuse = (reason: string): JournalReading => ({ kind: 'refused', reason })
 
 /**
- * Adds up leaves in order, of so many that are stored, and compares them with the journal's last signed checkpoint. Without one
- * (undefined), the journal must be empty; `unchecked` takes whatever is in order.
+ * Reads all leaves of a journal and compares them with its last signed checkpoint. Without one (undefined), the journal must
+ * be empty; `unchecked` takes whatever is in order.
  */
-export function addUpLeaves(
-  leaves: Iterable<Uint8Array>,
-  stored: number,
+export function readLeaves(
+  ask: Ask,
+  { table }: Pick<SqliteTable, 'table'>,
   checkpoint: TreeHead | undefined | 'unchecked',
 ): JournalReading {
+  const counted: readonly (readonly [number])[] = ask(`SELECT count(*) FROM ${table}`)
+  const stored = counted[0]?.[0] ?? 0
   const range = createCompactRange()
   const nodes: Uint8Array[] = []
   const checkpointSize = typeof checkpoint === 'object' ? checkpoint.size : undefined
   let rootAtCheckpoint = range.rootHash()
-  for (const leaf of leaves) {
+  for (const leaf of leavesInOrder(ask, table)) {
     const node = completedNode(range, leaf)
     if (node !== undefined) nodes.push(node)
     range.append(leaf)
@@ -90,16 +92,6 @@ export function addUpLeaves(
   if (range.size !== stored)
     return refuse(`it has ${stored} entries, of which the first ${range.size} are in order`)
   return { kind: 'read', range, nodes }
-}
-
-/** Reads all leaves of a journal; see addUpLeaves. */
-export function readLeaves(
-  ask: Ask,
-  { table }: Pick<SqliteTable, 'table'>,
-  checkpoint: TreeHead | undefined | 'unchecked',
-): JournalReading {
-  const counted: readonly (readonly [number])[] = ask(`SELECT count(*) FROM ${table}`)
-  return addUpLeaves(leavesInOrder(ask, table), counted[0]?.[0] ?? 0, checkpoint)
 }
 
 type Heads<Name extends string> = Readonly<Record<Name, CompactRange>>

@@ -1,8 +1,8 @@
 /** Statements on an open SQLite file: each text is prepared once per connection, and answers at once. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import type { UnavailableError } from './journal-store.ts'
 import { isOfSqlite } from './sqlite-database.ts'
 import type { Rows, Statement } from './store.ts'
+import type { UnavailableError } from './unavailable.ts'
 
 /** Rows of a statement, as arrays, of whatever shape the caller says. Throws what SQLite throws. */
 export type Ask = (text: string, values?: readonly unknown[]) => readonly never[]
@@ -65,6 +65,8 @@ export const openWritingRows = (database: DatabaseSync, Unavailable: Unavailable
 
 /** Runs statements in one transaction and one step, on a connection with none open. Throws what SQLite throws. */
 export function runAtOnce(database: DatabaseSync, statements: readonly Statement[]): void {
+  // The lock may be another's, and is not needed for nothing.
+  if (statements.length === 0) return
   const ask = askOn(database)
   ask('BEGIN IMMEDIATE')
   try {

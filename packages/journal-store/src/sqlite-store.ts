@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
 import { besideDatabase, removeLeftDrafts } from './private-file.ts'
 import { openCommittedJournal } from './proofs.ts'
-import { registerKey, requireKeys } from './sealed-bodies.ts'
+import { nameKey, requireKeys } from './sealed-bodies.ts'
 import { SqliteCommit } from './sqlite-commit.ts'
 import { openSqliteFile, openSqliteReader, takeSqliteLock } from './sqlite-database.ts'
 import {
@@ -18,7 +18,7 @@ import {
   readStoredHeads,
   type SqliteKind,
 } from './sqlite-journals.ts'
-import { askOn, explainSqlite, openSqliteRows } from './sqlite-rows.ts'
+import { askOn, explainSqlite, openSqliteRows, runAtOnce } from './sqlite-rows.ts'
 import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import {
   checkpointFilesOf,
@@ -40,10 +40,16 @@ export type SqliteStoreOpening<Name extends string, Memory, Asked> = StoreOpenin
 export type SqliteStore<Name extends string, Memory, Asked> = Store<Name, Memory, Asked> & {
   /** The writing connection; between groups nothing is open on it. */
   readonly database: DatabaseSync
+  /** The connection that reads. */
+  readonly reading: DatabaseSync
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
 }
 
-const takeLock = (kind: SqliteKind<string>, databasePath: string) =>
+/** Takes the store's lock if its kind has one; throws the service's error at once if another process holds it. */
+export const takeStoreLock = (
+  kind: Pick<SqliteKind<string>, 'isAlone' | 'Unavailable'>,
+  databasePath: string,
+) =>
   takeSqliteLock(kind.isAlone ? besideDatabase(databasePath, '.lock') : undefined, kind.Unavailable)
 
 /**
@@ -54,7 +60,7 @@ export async function openSqliteStore<Name extends string, Memory, Asked>(
   kind: SqliteKind<Name>,
   options: SqliteStoreOpening<Name, Memory, Asked>,
 ): Promise<SqliteStore<Name, Memory, Asked>> {
-  const lock = takeLock(kind, options.databasePath)
+  const lock = takeStoreLock(kind, options.databasePath)
   let database: DatabaseSync | undefined
   try {
     removeLeftDrafts(options.databasePath)
@@ -97,6 +103,7 @@ function openReading<Name extends string>(
     : new DatabaseSync(databasePath, { readOnly: true, timeout: READ_TIMEOUT_MS })
   if (cacheKib !== undefined) reading.exec(`PRAGMA cache_size = -${cacheKib}`)
   return {
+    database: reading,
     rows: openSqliteRows(reading, Unavailable),
     close: (): void => {
       if (!isInMemory) reading.close()
@@ -116,8 +123,8 @@ async function openOn<Name extends string, Memory, Asked>(
   const { onProblem = () => undefined } = options
   const ask = askOn(database)
   if (kind.cacheKib !== undefined) database.exec(`PRAGMA cache_size = -${kind.cacheKib}`)
-  await requireKeys((text) => database.prepare(text).all(), options.keyRing, kind)
-  await registerKey(kind, options.keyRing, ask)
+  await requireKeys(openSqliteRows(database, kind.Unavailable), options.keyRing, kind)
+  runAtOnce(database, nameKey(kind, options.keyRing))
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const found = isAlone
@@ -157,6 +164,7 @@ async function openOn<Name extends string, Memory, Asked>(
     }
     return {
       database,
+      reading: reading.database,
       ...signedJournals(journals, files),
       rows: reading.rows,
       write: (run, asked) => queue.add(run, asked === undefined ? {} : { asked }),
@@ -194,12 +202,12 @@ export async function openSqliteStoreReader<Name extends string>(
   const database = openSqliteReader(options.databasePath, kind)
   try {
     database.exec('BEGIN')
-    await requireKeys((text) => database.prepare(text).all(), options.keyRing, kind)
+    const rows: Rows = openSqliteRows(database, kind.Unavailable)
+    await requireKeys(rows, options.keyRing, kind)
     const ask = askOn(database)
     const heads = kind.isAlone
       ? readCountedHeads(ask, kind, { readings, files })
       : readStoredHeads(ask, kind)
-    const rows: Rows = openSqliteRows(database, kind.Unavailable)
     const journals = eachJournal(kind, ({ table }, name) =>
       openCommittedJournal(rows, { table, head: () => heads[name] }),
     )

@@ -6,8 +6,8 @@ import {
   checkpointFile,
   type StoreOwner,
 } from './checkpoint-file.ts'
-import type { Awaitable, UnavailableError } from './journal-store.ts'
 import type { SealKind } from './sealed-bodies.ts'
+import type { UnavailableError } from './unavailable.ts'
 
 /** A journal's table, on either engine. */
 export type JournalTable = CheckpointNames & {
@@ -54,7 +54,7 @@ export function eachJournal<Name extends string, Table, Made>(
 /** The same, one journal after the other. */
 export async function eachJournalInTurn<Name extends string, Table, Made>(
   { journals }: { readonly journals: Readonly<Record<Name, Table>> },
-  make: (table: Table, name: Name) => Awaitable<Made>,
+  make: (table: Table, name: Name) => Promise<Made>,
 ): Promise<Readonly<Record<Name, Made>>> {
   const made: [string, Made][] = []
   for (const [name, table] of Object.entries<Table>(journals))

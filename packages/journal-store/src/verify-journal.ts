@@ -1,8 +1,7 @@
 /** Verifies a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
 import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
-import type { Awaitable } from './journal-store.ts'
-import { LEAVES_PER_NODE } from './merkle-nodes.ts'
+import { LEAVES_PER_NODE } from './growing-journal.ts'
 
 /** Index, leaf hash and text of an entry, and what the service's own check needs. */
 type EntryRow = readonly [index: number, hash: Uint8Array, text: string, ...rest: unknown[]]
@@ -14,9 +13,9 @@ type JournalVerdict =
 
 type VerifyOptions<Row> = {
   /** Rows from an index on, in order, at most so many. */
-  readonly rows: (from: number, limit: number) => Awaitable<readonly Row[]>
+  readonly rows: (from: number, limit: number) => Promise<readonly Row[]>
   /** The root that is stored for the leaves of a place. */
-  readonly node: (place: number) => Awaitable<Uint8Array | undefined>
+  readonly node: (place: number) => Promise<Uint8Array | undefined>
   /** What the service finds wrong with an entry whose text hashes to its leaf. */
   readonly check: (row: Row) => string | undefined
   /** Read before the call: another process may append and sign meanwhile. */
@@ -41,7 +40,7 @@ function problemOf<Row extends EntryRow>(
 /** Compares each group of leaves with the root stored for it; returns what does not fit. */
 function openNodeCheck(
   node: VerifyOptions<never>['node'],
-): (leaf: Uint8Array, size: number) => Awaitable<string | undefined> {
+): (leaf: Uint8Array, size: number) => Promise<string | undefined> {
   let leaves: Uint8Array[] = []
   const compare = async (place: number): Promise<string | undefined> => {
     const root = rootOf(leaves)
@@ -52,7 +51,7 @@ function openNodeCheck(
       ? undefined
       : `a leaf of this and the ${LEAVES_PER_NODE - 1} entries before it was altered`
   }
-  return (leaf, size) => {
+  return async (leaf, size) => {
     leaves.push(leaf)
     return leaves.length < LEAVES_PER_NODE ? undefined : compare(size / LEAVES_PER_NODE - 1)
   }

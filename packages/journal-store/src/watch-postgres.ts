@@ -2,10 +2,11 @@
  * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one. The same
  * connection holds the place of a single-process service.
  */
-import { messageOf } from './journal-store.ts'
+
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { keepPlace } from './postgres-place.ts'
+import { messageOf } from './unavailable.ts'
 
 /** A notification may be lost with its connection, so there is a look this often anyway, milliseconds. */
 const LOOK_MS = 250

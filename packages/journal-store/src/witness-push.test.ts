@@ -28,11 +28,11 @@ function journalOf(...first: readonly string[]) {
     entries,
     size: () => entries.length,
     verifierKey: logKey,
-    checkpoint: () =>
+    checkpoint: async () =>
       signer.sign(
         formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: rootOf(leaves()) }),
       ),
-    consistencyProof: (oldSize: number, size: number) =>
+    consistencyProof: async (oldSize: number, size: number) =>
       oldSize === 0
         ? []
         : consistencyProof({

@@ -9,7 +9,6 @@ import {
   parseCheckpoint,
   readCosignatures,
 } from '@tallystick/hashchain'
-import type { Awaitable } from './journal-store.ts'
 
 /** Writes within this time are shown together, milliseconds. */
 const GATHER_MS = 1_000
@@ -47,8 +46,8 @@ type WitnessPushOptions = {
   readonly witnesses: readonly Witness[]
   readonly journal: {
     readonly size: () => number
-    readonly checkpoint: () => Awaitable<string>
-    readonly consistencyProof: (oldSize: number, size: number) => Awaitable<readonly Uint8Array[]>
+    readonly checkpoint: () => Promise<string>
+    readonly consistencyProof: (oldSize: number, size: number) => Promise<readonly Uint8Array[]>
     readonly verifierKey: string
   }
   /** Sends a body; undefined if there is no answer. Never rejects. */

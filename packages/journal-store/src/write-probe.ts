@@ -1,8 +1,9 @@
 /** Asks whether a write would be committed now, for `/ready` (S13): a database can answer every read and commit nothing. */
-import { messageOf, type WriteTrouble } from './journal-store.ts'
+
 import { keepFinding } from './keep-finding.ts'
 import { COMMITS_WAIT, MAKE_OWN, PostgresConnection } from './postgres-connection.ts'
 import { PLACE_LOST_SENTENCE, type PostgresDoor } from './postgres-door.ts'
+import { messageOf, type WriteTrouble } from './unavailable.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
 const LIMITS = { answerMs: 1_000, findMs: 300 }

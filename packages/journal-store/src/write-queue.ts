@@ -2,8 +2,9 @@
  * Group commit: writes that wait share a transaction and its fsync. A group gathers while each iteration of the event loop adds
  * writes to it, so a lone write waits for one iteration.
  */
-import type { UnavailableError } from './journal-store.ts'
+
 import type { Durability, Tx } from './store.ts'
+import type { UnavailableError } from './unavailable.ts'
 
 /** Writes that may wait. A request or a slice of an import holds each of them, so this is far above what sockets allow. */
 const WAITING_WRITES_MAX = 20_000

@@ -1,7 +1,7 @@
 // The record store over either engine: this file joins its halves, record-writer.ts and record-reads.ts, with verification,
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
-import type { CommittedJournal as Journal } from '@tallystick/journal-store'
+import type { Journal } from '@tallystick/journal-store'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'

@@ -1,7 +1,7 @@
 // The port behind which records are kept. adapters/record-engine.ts implements it over SQLite and PostgreSQL;
 // record-store.contract.ts is the suite that both pass.
 
-import type { CommittedJournal as Journal, sealReceipt } from '@tallystick/journal-store'
+import type { Journal, sealReceipt } from '@tallystick/journal-store'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'

@@ -1,13 +1,12 @@
 /** What cards are made from, read on either engine: by the service's store, and by the reader of long work. */
 import { preimageHash } from '@tallystick/hashchain'
-import { type Awaitable, whenAnswered } from '@tallystick/journal-store'
 import type { LedgerReader } from '../domain/grading-store.ts'
 import { openEventSearch, type SearchDialect } from './event-search.ts'
 import type { LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 
-/** Runs a read once memory is as new as the store. */
-export type Look = <Result>(run: () => Awaitable<Result>) => Promise<Result>
+/** Brings memory up to date where nothing announces other processes' writes. */
+export type Freshen = () => Promise<void>
 
 export function cardSource(
   {
@@ -17,22 +16,27 @@ export function cardSource(
   }: {
     readonly memory: LedgerMemory
     readonly search: SearchDialect
-    readonly source: Pick<LedgerSource, 'ask'>
+    readonly source: Pick<LedgerSource, 'rows'>
   },
-  look: Look,
+  freshen: Freshen,
 ): LedgerReader {
-  const { ask } = source
-  const events = (paths: readonly string[]) => look(() => memory.events(ask, paths))
-  const find = openEventSearch(search, (text, values) =>
-    look(() =>
-      whenAnswered([ask<readonly [string]>(text, values)], ([rows]) => rows.map(([path]) => path)),
-    ),
-  )
+  const { rows } = source
+  const events = async (paths: readonly string[]) => {
+    await freshen()
+    return memory.events(rows, paths)
+  }
+  const find = openEventSearch(search, async (text, values) => {
+    await freshen()
+    return (await rows<readonly [string]>(text, values)).map(([path]) => path)
+  })
   return {
     events,
     searchEvents: async (wanted) =>
       (await events(await find(wanted))).flatMap((state) => state ?? []),
-    truth: () => look(() => memory.truth),
+    truth: async () => {
+      await freshen()
+      return memory.truth
+    },
     payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
   }
 }

@@ -1,212 +1,98 @@
-/** One attempt at a group of ledger writes: what they read, what they decide, and the result. */
-import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
-import type { BoundedMap } from '@tallystick/service-kit'
+/**
+ * The memory of one group of ledger writes: what it read at once for all of them, as each write left it, and the rows that it
+ * saves. The process's own memory takes it up behind the COMMIT.
+ */
+import type { Statement } from '@tallystick/journal-store'
 import type { CommittedPick } from '../domain/committed-pick.ts'
+import type {
+  DecidedEvent,
+  FoundEvents,
+  IngestDecision,
+  PickDecision,
+} from '../domain/decide-ledger.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import type { StoredPick } from '../domain/grading-store.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { type MutableTruth, writeCell } from '../domain/truth-table.ts'
+import { type MutableTruth, type TruthTable, writeCell } from '../domain/truth-table.ts'
 import type { TruthTally } from '../domain/truth-tally.ts'
 import { isFiledAlike } from './event-search.ts'
-import type { LedgerSource, Send } from './ledger-sql.ts'
-import {
-  type Appendable,
-  committedOf,
-  type EntryRow,
-  foldEvent,
-  type PickRow,
-  pickCells,
-  pickOf,
-} from './stored-rows.ts'
+import type { LedgerSql } from './ledger-sql.ts'
+import { pickCells } from './stored-rows.ts'
 
-/** What a group of writes needs, on either engine. */
-export type LedgerTransaction = {
-  readonly journals: { readonly ledger: Appendable }
-  readonly tuples: TupleQuery
-  readonly send: Send
-}
+/** An event, and the id under which its entries are filed. */
+export type FiledEvent = DecidedEvent & { readonly id: number }
 
-/** An event, the id under which its entries are filed, and the last entry folded into its state. */
-export type FiledEvent = {
-  readonly id: number
-  readonly state: EventState
-  readonly lastSeq: number
-}
-
-type LedgerReading = Pick<LedgerSource, 'ask' | 'sql'>
-export type EntryOfPath = readonly [...EntryRow, path: string]
-
-/** The existing events of these paths, folded from their entries. */
-export function readEvents(
-  source: LedgerReading,
-  paths: readonly string[],
-): Awaitable<ReadonlyMap<string, FiledEvent>> {
-  type Row = readonly [...EntryOfPath, id: number]
-  const found = new Map<string, FiledEvent>()
-  if (paths.length === 0) return found
-  const { entriesOf, list } = source.sql
-  return whenAnswered([source.ask<Row>(entriesOf, [list(paths)])], ([rows]) => {
-    for (const [path, own] of Map.groupBy(rows, (row) => row[3])) {
-      const state = foldEvent(own)
-      const last = own.at(-1)
-      if (state !== undefined && last !== undefined)
-        found.set(path, { id: last[4], state, lastSeq: last[0] })
-    }
-    return found
-  })
-}
-
-/** One attempt at a group: what its writes read and keep, and the rows they produce. */
-export class LedgerDraft {
-  readonly ledger: Appendable
-  /** The ledger's secret, which salts payer tags and hidden prices. */
-  readonly secret: string
-  /** Keys of the truth table that this attempt changed. */
-  readonly dirty = new Set<string>()
-  readonly #truth: MutableTruth
-  readonly states = new Map<string, FiledEvent>()
-  /** Events that were looked up, whether they exist or not. */
-  readonly #asked = new Set<string>()
-  /** Picks of the events that have a result before or after this write. */
-  readonly #committed = new Map<string, readonly CommittedPick[]>()
-  readonly #byPayment = new Map<string, StoredPick>()
+export class LedgerDraft implements FoundEvents {
+  /** The ledger's size before the group. */
+  readonly from: number
+  readonly #states: Map<string, FiledEvent>
+  /** Picks of the events that have a result before or after a write. */
+  readonly #committed: Map<string, readonly CommittedPick[]>
+  readonly #byPayment: Map<string, StoredPick>
   readonly #filed = new Map<number, EventInfo>()
   readonly #kept: StoredPick[] = []
-  readonly #source: LedgerReading
-  readonly #send: Send
-  readonly #cache: BoundedMap<string, FiledEvent>
-  /** The ledger's size before it. */
-  readonly #from: number
-  /** The id of the next new event. */
-  #nextId = 0
+  /** Keys of the truth table that the group changed. */
+  readonly #dirty = new Set<string>()
+  readonly #readable: TruthTable
+  /** What readers see, with the cells of this group; made when something is counted. */
+  #counted: MutableTruth | undefined
+  #nextId: number
 
-  constructor(
-    { journals, send, tuples }: LedgerTransaction,
-    of: {
-      readonly sql: LedgerReading['sql']
-      readonly secret: string
-      readonly truth: MutableTruth
-      readonly cache: BoundedMap<string, FiledEvent>
-    },
-  ) {
-    this.#source = { ask: tuples, sql: of.sql }
-    this.#send = send
-    this.#cache = of.cache
-    this.secret = of.secret
-    this.#truth = of.truth
-    this.ledger = journals.ledger
-    this.#from = this.ledger.size
+  constructor(of: {
+    readonly from: number
+    readonly states: Map<string, FiledEvent>
+    readonly committed: Map<string, readonly CommittedPick[]>
+    readonly picks: readonly StoredPick[]
+    readonly truth: TruthTable
+    readonly lastId: number
+  }) {
+    this.from = of.from
+    this.#states = of.states
+    this.#committed = of.committed
+    this.#byPayment = new Map(of.picks.map((pick) => [pick.paymentId, pick]))
+    this.#readable = of.truth
+    this.#nextId = of.lastId + 1
   }
 
-  /** Reads what writes about these events, and about a payment's pick, need to know. */
-  prepare(paths: readonly string[], paymentId?: string): Awaitable<void> {
-    const { ask, sql } = this.#source
-    const asked = [...new Set(paths)].filter((path) => !this.#asked.has(path))
-    for (const path of asked) {
-      const filed = this.#cache.get(path)
-      if (filed !== undefined) this.states.set(path, filed)
-      this.#asked.add(path)
-    }
-    const missing = asked.filter((path) => !this.states.has(path))
-    // An event that waits to be filed could be among them.
-    if (sql.isEmbedded && missing.length > 0) this.#file()
-    return whenAnswered(
-      [
-        readEvents(this.#source, missing),
-        paymentId === undefined ? [] : ask<PickRow>(sql.pickByPayment, [paymentId]),
-        this.#nextId > 0 ? [] : ask<readonly [number]>(sql.lastEvent),
-      ],
-      ([events, picks, [last]]) => {
-        for (const [path, filed] of events) {
-          this.states.set(path, filed)
-          // Nothing is newer under the lock, so the fold stays useful even if this attempt is rolled back.
-          if (filed.lastSeq < this.#from) this.#cache.set(path, filed)
-        }
-        for (const row of picks) this.#byPayment.set(row[1], pickOf(row))
-        if (this.#nextId === 0) this.#nextId = (last?.[0] ?? 0) + 1
-      },
-    )
+  state(path: string): EventState | undefined {
+    return this.#states.get(path)?.state
   }
 
-  /** Reads all picks on these events; they matter only when a result changes. */
-  preparePicks(paths: readonly string[]): Awaitable<void> {
-    const asked = [...new Set(paths)].filter((path) => !this.#committed.has(path))
-    if (asked.length === 0) return
-    type Row = readonly [...PickRow, path: string]
-    const { ask, sql } = this.#source
-    return whenAnswered([ask<Row>(sql.committed, [sql.list(asked)])], ([rows]) => {
-      const committed = Map.groupBy(rows, (row) => row[6])
-      for (const path of asked) this.#takeCommitted(path, committed.get(path) ?? [])
-    })
-  }
-
-  /** Finds all events without picks in one query, so that an embedded engine is not asked about each. */
-  prepareWithoutPicks(paths: readonly string[], withPicks: string): Awaitable<void> {
-    const { ask, sql } = this.#source
-    return whenAnswered([ask<readonly [string]>(withPicks, [sql.list(paths)])], ([found]) => {
-      const picked = new Set(found.flat())
-      for (const path of paths)
-        if (!picked.has(path) && !this.#committed.has(path)) this.#takeCommitted(path, [])
-    })
-  }
-
-  #takeCommitted(path: string, rows: Parameters<typeof committedOf>[0]): void {
-    const kept = this.#kept.flatMap(({ opening, seq }) =>
-      seq !== undefined && eventPathOf(opening.market) === path ? [{ opening, seq }] : [],
-    )
-    this.#committed.set(path, [...committedOf(rows), ...kept])
-  }
-
-  /** An event that was prepared; an embedded engine reads any. */
-  event(path: string): EventState | undefined {
-    if (!this.#asked.has(path)) void this.prepare([path])
-    return this.states.get(path)?.state
-  }
-
-  /** The id under which an event's entries are filed; a new id for an unknown event. */
-  idFor(path: string): number {
-    const known = this.states.get(path)?.id
-    if (known !== undefined) return known
-    const id = this.#nextId
-    this.#nextId += 1
-    return id
-  }
-
-  keepEvent(state: EventState): void {
-    const { path } = state.info
-    const before = this.states.get(path)
-    const id = before?.id ?? this.#nextId - 1
-    const lastSeq = this.ledger.size - 1
-    if (before === undefined || !isFiledAlike(before.state.info, state.info))
-      this.#filed.set(id, state.info)
-    this.states.set(path, { id, state, lastSeq })
-    if (!this.#source.sql.isEmbedded) return
-    // An import passes through years of matches and rarely meets one twice: such a match is read again.
-    if (state.hadResult && !this.#cache.has(path)) {
-      this.states.delete(path)
-      this.#asked.delete(path)
-    }
-  }
-
-  #file(): void {
-    this.#source.sql.file(this.#send, [...this.#filed])
-    this.#filed.clear()
-  }
-
-  pickOfPayment(paymentId: string): StoredPick | undefined {
-    return this.#byPayment.get(paymentId)
-  }
-
-  /** Picks committed on an event that were prepared; an embedded engine reads any. */
-  picksOn(path: string): readonly CommittedPick[] {
-    void this.preparePicks([path])
+  picks(path: string): readonly CommittedPick[] {
     const committed = this.#committed.get(path)
     // An empty list would pass for an event without picks.
     if (committed === undefined) throw new Error(`the picks on ${path} were not read`)
     return committed
   }
 
-  keepPick(pick: StoredPick): void {
+  pickOfPayment(paymentId: string): StoredPick | undefined {
+    return this.#byPayment.get(paymentId)
+  }
+
+  /** The ids under which a decision's entries are filed; new events get the next ones. */
+  assignIds({ events }: Pick<IngestDecision, 'events'>): ReadonlyMap<string, number> {
+    const ids = new Map<string, number>()
+    let next = this.#nextId
+    for (const path of events.keys()) ids.set(path, this.#states.get(path)?.id ?? next++)
+    return ids
+  }
+
+  /** Takes up a decided slice, with the ids that its entries have. */
+  addIngested({ events, tally }: IngestDecision, ids: ReadonlyMap<string, number>): void {
+    for (const [path, event] of events) {
+      const before = this.#states.get(path)
+      const id = ids.get(path) ?? this.#nextId
+      this.#nextId = Math.max(this.#nextId, id + 1)
+      if (before === undefined || !isFiledAlike(before.state.info, event.state.info))
+        this.#filed.set(id, event.state.info)
+      this.#states.set(path, { ...event, id })
+    }
+    this.#count(tally)
+  }
+
+  /** Takes up a pick that was decided. */
+  addPick({ isKnown, pick, tally }: PickDecision): void {
+    if (isKnown) return
     this.#kept.push(pick)
     this.#byPayment.set(pick.paymentId, pick)
     const { opening, seq } = pick
@@ -215,21 +101,37 @@ export class LedgerDraft {
     // A new list: earlier readers keep theirs.
     if (seq !== undefined && committed !== undefined)
       this.#committed.set(path, [...committed, { opening, seq }])
+    if (tally !== undefined) this.#count(tally)
   }
 
-  count(tally: TruthTally): void {
-    for (const key of tally.mergeInto(this.#truth)) this.dirty.add(key)
+  #count(tally: TruthTally): void {
+    if (tally.isEmpty) return
+    this.#counted ??= { cells: new Map(this.#readable.cells), asOfSeq: this.from }
+    for (const key of tally.mergeInto(this.#counted)) this.#dirty.add(key)
   }
 
-  send(): void {
-    const { sql } = this.#source
-    const send = this.#send
-    for (const values of sql.batches(this.#kept.map(pickCells))) send(sql.keepPicks, values)
-    const cells = [...this.dirty].map((key) => {
-      const cell = this.#truth.cells.get(key)
+  /** The rows that the group leaves, with a ledger of so many entries behind it. */
+  save(sql: LedgerSql, size: number): readonly Statement[] {
+    const cells = [...this.#dirty].map((key) => {
+      const cell = this.#counted?.cells.get(key)
       return [key, cell === undefined ? null : writeCell(cell)] as const
     })
-    this.#file()
-    sql.keepCells(send, cells, this.ledger.size)
+    return [
+      ...sql.file([...this.#filed]),
+      ...(this.#kept.length === 0
+        ? []
+        : [{ text: sql.keepPicks, values: sql.values(this.#kept.map(pickCells)) }]),
+      ...sql.keepCells(cells, size),
+    ]
+  }
+
+  /** Events that the group read, and may have changed. */
+  get events(): ReadonlyMap<string, FiledEvent> {
+    return this.#states
+  }
+
+  /** The cells that the group changed; undefined for one that counts nothing any more. */
+  changedCells() {
+    return [...this.#dirty].map((key) => [key, this.#counted?.cells.get(key)] as const)
   }
 }

@@ -1,25 +1,41 @@
 /**
  * What a process keeps in memory of the ledger: folded events and the truth table, both at one size of the ledger. No fold is
- * stored: a grade always comes from entries that a reader can check. A group of writes works on a draft within its
- * transaction; a commit adopts the draft, anything else discards it. When the ledger grows, memory reads what other processes
- * wrote. An embedded engine answers at once, so its writes never wait.
+ * stored: a grade always comes from entries that a reader can check. A group of writes works on a draft, which a COMMIT makes
+ * part of memory. When the ledger grows elsewhere, memory reads what other processes wrote.
  */
-import { type Awaitable, type TupleQuery, whenAnswered } from '@tallystick/journal-store'
+import type { GroupMemory, Rows } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
+import { type LedgerWrite, listCountedPaths, listPaths } from '../domain/decide-ledger.ts'
 import type { EventState } from '../domain/event-state.ts'
-import { emptyTruth, type MutableTruth, readCell, type TruthTable } from '../domain/truth-table.ts'
-import {
-  type EntryOfPath,
-  type FiledEvent,
-  LedgerDraft,
-  type LedgerTransaction,
-  readEvents,
-} from './ledger-draft.ts'
-import type { LedgerSource } from './ledger-sql.ts'
-import { foldEvent } from './stored-rows.ts'
+import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { emptyTruth, readCell, type TruthTable } from '../domain/truth-table.ts'
+import { type FiledEvent, LedgerDraft } from './ledger-draft.ts'
+import type { LedgerSql } from './ledger-sql.ts'
+import { committedOf, type EntryRow, foldEvent, type PickRow, pickOf } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
+
+type EntryOfPath = readonly [...EntryRow, path: string]
+
+/** The existing events of these paths, folded from their entries. */
+async function readEvents(
+  rows: Rows,
+  { entriesOf, list }: Pick<LedgerSql, 'entriesOf' | 'list'>,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, FiledEvent>> {
+  type Row = readonly [...EntryOfPath, id: number]
+  const found = new Map<string, FiledEvent>()
+  if (paths.length === 0) return found
+  const entries = await rows<Row>(entriesOf, [list(paths)])
+  for (const [path, own] of Map.groupBy(entries, (row) => row[3])) {
+    const state = foldEvent(own)
+    const last = own.at(-1)
+    if (state !== undefined && last !== undefined)
+      found.set(path, { id: last[4], state, lastSeq: last[0] })
+  }
+  return found
+}
 
 /** An event brought up to date with what was written since: one polled for weeks is not refolded every round. */
 function withEntries(known: FiledEvent, rows: readonly EntryOfPath[]): FiledEvent {
@@ -28,128 +44,146 @@ function withEntries(known: FiledEvent, rows: readonly EntryOfPath[]): FiledEven
   return { ...known, state, lastSeq: later.at(-1)?.[0] ?? known.lastSeq }
 }
 
-/** Cells are never changed in place, so that tables may share them. */
-function shareCell(key: string, from: MutableTruth, to: MutableTruth): void {
-  const cell = from.cells.get(key)
-  if (cell === undefined) to.cells.delete(key)
-  else to.cells.set(key, cell)
-}
-
-type NewEntries = ReadonlyMap<string, readonly EntryOfPath[]>
 type ChangedCell = readonly [size: number, key: string | null, cell: string | null]
 
 /** The memory of one process; empty until it is brought up to date. */
 export class LedgerMemory {
-  readonly secret: string
-  readonly #sql: LedgerSource['sql']
-  /** What readers see. */
+  #secret = ''
+  readonly #sql: LedgerSql
   readonly #truth = emptyTruth()
-  /** What the running group counts on: what readers see, plus the cells of the newest draft. */
-  readonly #working = emptyTruth()
   readonly #cache: BoundedMap<string, FiledEvent>
   /** Counts changes, so that nothing read before a change is kept after it. */
   #changes = 0
-  readonly #drafts = new WeakMap<object, LedgerDraft>()
-  #newest: LedgerDraft | undefined
 
-  constructor(sql: LedgerSource['sql'], secret: string, eventsMax: number = CACHED_EVENTS_MAX) {
+  constructor(sql: LedgerSql, eventsMax: number = CACHED_EVENTS_MAX) {
     this.#sql = sql
-    this.secret = secret
     this.#cache = new BoundedMap(eventsMax)
+  }
+
+  /** Reads what the ledger holds now; to be called once, before anything else. Rejects with GradingStoreUnavailable. */
+  async load(rows: Rows): Promise<void> {
+    const [secret] = await rows<readonly [string]>(this.#sql.secret)
+    if (secret === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
+    this.#secret = secret[0]
+    await this.takeUp(rows)
+  }
+
+  /** Salts payer tags and hidden prices. */
+  get secret(): string {
+    return this.#secret
   }
 
   get truth(): TruthTable {
     return this.#truth
   }
 
-  /** The events of these paths, in order; events that are not in memory are read through `ask`. */
-  events(
-    ask: TupleQuery,
-    paths: readonly string[],
-  ): Awaitable<readonly (EventState | undefined)[]> {
-    const kept = paths.map((path) => this.#cache.get(path)?.state)
-    if (!kept.includes(undefined)) return kept
+  /** The events of these paths, in order; those that are not in memory are read. */
+  async events(rows: Rows, paths: readonly string[]): Promise<readonly (EventState | undefined)[]> {
+    const known = paths.map((path) => this.#cache.get(path)?.state)
+    if (!known.includes(undefined)) return known
     const readAt = this.#changes
     const missing = [...new Set(paths)].filter((path) => !this.#cache.has(path))
-    return whenAnswered([readEvents({ ask, sql: this.#sql }, missing)], ([found]) => {
-      if (readAt === this.#changes) for (const [path, filed] of found) this.#cache.set(path, filed)
-      return paths.map((path) => (this.#cache.get(path) ?? found.get(path))?.state)
-    })
+    const found = await readEvents(rows, this.#sql, missing)
+    if (readAt === this.#changes) for (const [path, filed] of found) this.#cache.set(path, filed)
+    return paths.map((path) => (this.#cache.get(path) ?? found.get(path))?.state)
   }
 
-  /** Reads what was appended since; `ask` may run in one transaction or send each statement by itself. */
-  takeUp(ask: TupleQuery): Awaitable<void> {
-    const from = this.#truth.asOfSeq
-    return whenAnswered([ask<ChangedCell>(this.#sql.changedCells, [from])], ([cells]) => {
+  /** Reads what was appended since. */
+  async takeUp(rows: Rows): Promise<void> {
+    for (;;) {
+      const from = this.#truth.asOfSeq
+      const cells = await rows<ChangedCell>(this.#sql.changedCells, [from])
       const size = cells[0]?.[0] ?? from
       if (size <= from) return
-      return whenAnswered([this.#newEntries(ask, from, size)], ([entries]) => {
-        // This process wrote meanwhile, or another read was quicker: read the rest again.
-        if (this.#truth.asOfSeq !== from) return this.takeUp(ask)
-        this.#changes += 1
-        for (const [path, rows] of entries) {
-          const known = this.#cache.get(path)
-          if (known !== undefined) this.#cache.set(path, withEntries(known, rows))
-        }
-        this.#takeCells(cells)
-        this.#truth.asOfSeq = size
-      })
-    })
-  }
-
-  /** What other processes wrote about the kept events, by path. */
-  #newEntries(ask: TupleQuery, from: number, size: number): Awaitable<NewEntries> {
-    const none: NewEntries = new Map()
-    if (this.#cache.size === 0) return none
-    const { changedEvents, list, newEntries } = this.#sql
-    return whenAnswered([ask<readonly [string]>(changedEvents, [from, size])], ([changed]) => {
-      const paths = changed.flat().filter((path) => this.#cache.has(path))
-      if (paths.length === 0) return none
-      const found = ask<EntryOfPath>(newEntries, [from, size, list(paths)])
-      return whenAnswered([found], ([rows]) => Map.groupBy(rows, (row) => row[3]))
-    })
-  }
-
-  #takeCells(cells: readonly ChangedCell[]): void {
-    const texts = new Map<string, string | null>()
-    if (this.#sql.deletesCells) for (const key of this.#truth.cells.keys()) texts.set(key, null)
-    for (const [, key, cell] of cells) if (key !== null) texts.set(key, cell)
-    for (const [key, text] of texts) {
-      this.#truth.cells.delete(key)
-      if (text !== null) readCell(this.#truth, key, text)
-      if (this.#newest?.dirty.has(key) !== true) shareCell(key, this.#truth, this.#working)
+      const entries = await this.#readNewEntries(rows, from, size)
+      // This process wrote meanwhile, or another read was quicker: read the rest again.
+      if (this.#truth.asOfSeq !== from) continue
+      this.#changes += 1
+      for (const [path, own] of entries) {
+        const known = this.#cache.get(path)
+        if (known !== undefined) this.#cache.set(path, withEntries(known, own))
+      }
+      for (const [, key, cell] of cells) {
+        if (key === null) continue
+        this.#truth.cells.delete(key)
+        if (cell !== null) readCell(this.#truth, key, cell)
+      }
+      this.#truth.asOfSeq = size
+      return
     }
   }
 
-  /** A transaction's draft, brought up to date when the transaction begins. */
-  draftOf(transaction: LedgerTransaction): Awaitable<LedgerDraft> {
-    const running = this.#drafts.get(transaction)
-    if (running !== undefined) return running
-    // Restores the cells of a draft that was not committed.
-    for (const key of this.#newest?.dirty ?? []) shareCell(key, this.#truth, this.#working)
-    this.#newest = undefined
-    const isBehind = transaction.journals.ledger.size !== this.#truth.asOfSeq
-    return whenAnswered([isBehind ? this.takeUp(transaction.tuples) : undefined], () => {
-      const [sql, secret, truth, cache] = [this.#sql, this.secret, this.#working, this.#cache]
-      const draft = new LedgerDraft(transaction, { sql, secret, truth, cache })
-      this.#newest = draft
-      this.#drafts.set(transaction, draft)
-      return draft
+  /** What other processes wrote about the kept events, by path. */
+  async #readNewEntries(
+    rows: Rows,
+    from: number,
+    size: number,
+  ): Promise<ReadonlyMap<string, readonly EntryOfPath[]>> {
+    if (this.#cache.size === 0) return new Map()
+    const { changedEvents, list, newEntries } = this.#sql
+    const changed = await rows<readonly [string]>(changedEvents, [from, size])
+    const paths = changed.flat().filter((path) => this.#cache.has(path))
+    if (paths.length === 0) return new Map()
+    const found = await rows<EntryOfPath>(newEntries, [from, size, list(paths)])
+    return Map.groupBy(found, (row) => row[3])
+  }
+
+  /** What groups of writes read and leave. */
+  readonly groups: GroupMemory<'ledger', LedgerDraft, LedgerWrite> = {
+    read: (rows, writes) => this.#draft(rows, writes),
+    save: (draft, { ledger }) => draft.save(this.#sql, ledger),
+    adopt: (draft, { ledger }) => this.#adopt(draft, ledger),
+  }
+
+  /** Reads what writes need to know, under the lock of the head. */
+  async #draft(rows: Rows, writes: readonly LedgerWrite[]): Promise<LedgerDraft> {
+    const { committed, lastEvent, list, picksByPayment } = this.#sql
+    const paths = listPaths(writes)
+    const payments = writes.flatMap((write) => (write.kind === 'pick' ? [write.paymentId] : []))
+    const missing = paths.filter((path) => !this.#cache.has(path))
+    const absent = new Set(missing)
+    const [, found, picks, [[lastId] = [0]]] = await Promise.all([
+      this.takeUp(rows),
+      readEvents(rows, this.#sql, missing),
+      payments.length === 0 ? [] : rows<PickRow>(picksByPayment, [list(payments)]),
+      rows<readonly [number]>(lastEvent),
+    ])
+    const states = new Map(found)
+    const cached = paths.filter((path) => !absent.has(path))
+    // Readers may have pushed one out of memory meanwhile.
+    const gone = cached.filter((path) => !this.#cache.has(path))
+    for (const [path, filed] of await readEvents(rows, this.#sql, gone)) states.set(path, filed)
+    for (const path of cached) {
+      const filed = this.#cache.get(path)
+      if (filed !== undefined) states.set(path, filed)
+    }
+    const counted = listCountedPaths(writes, { state: (path) => states.get(path)?.state })
+    type Row = readonly [...PickRow, path: string]
+    const read = counted.length === 0 ? [] : await rows<Row>(committed, [list(counted)])
+    const byPath = Map.groupBy(read, (row) => row[6])
+    return new LedgerDraft({
+      from: this.#truth.asOfSeq,
+      states,
+      committed: new Map(counted.map((path) => [path, committedOf(byPath.get(path) ?? [])])),
+      picks: picks.map(pickOf),
+      truth: this.#truth,
+      lastId,
     })
   }
 
-  /** Sends the results of a transaction's writes. */
-  send(transaction: LedgerTransaction): void {
-    this.#drafts.get(transaction)?.send()
-  }
-
-  /** Adopts a committed draft, once. */
-  take(draft: LedgerDraft): void {
-    if (this.#newest !== draft) return
-    this.#newest = undefined
+  /** Takes up a committed group. */
+  #adopt(draft: LedgerDraft, size: number): void {
+    // A group that was found committed later, behind others': what it left is read with theirs.
+    if (this.#truth.asOfSeq !== draft.from) return
     this.#changes += 1
-    for (const [path, filed] of draft.states) this.#cache.set(path, filed)
-    for (const key of draft.dirty) shareCell(key, this.#working, this.#truth)
-    this.#truth.asOfSeq = draft.ledger.size
+    for (const [path, filed] of draft.events) {
+      // An import passes through years of matches and rarely meets one twice.
+      if (filed.state.hadResult && !this.#cache.has(path)) continue
+      this.#cache.set(path, filed)
+    }
+    for (const [key, cell] of draft.changedCells())
+      if (cell === undefined) this.#truth.cells.delete(key)
+      else this.#truth.cells.set(key, cell)
+    this.#truth.asOfSeq = size
   }
 }

@@ -2,12 +2,7 @@
  * A connection of its own to the ledger, for the thread of long work: it reads what is committed and can write nothing. One
  * job asks at a time, so one connection is enough on PostgreSQL, too.
  */
-import {
-  guardedTuples,
-  openSqliteReader,
-  sqliteTuples,
-  type TupleQuery,
-} from '@tallystick/journal-store'
+import { openSqliteReader, openSqliteRows, type Rows } from '@tallystick/journal-store'
 import { Secret, serverOf } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerReader } from '../domain/grading-store.ts'
 import { cardSource } from './card-source.ts'
@@ -34,10 +29,8 @@ type OpenLedgerReader = {
 /** Events kept in memory, some 5 kB each: those of a few audits. */
 const CACHED_EVENTS_MAX = 5_000
 
-const SECRET = "SELECT value FROM meta WHERE name = 'payer_secret'"
-
 type Opened = {
-  readonly ask: TupleQuery
+  readonly rows: Rows
   readonly sql: LedgerSource['sql']
   readonly search: SearchDialect
   readonly close: () => void | Promise<void>
@@ -46,7 +39,7 @@ type Opened = {
 function openFile(databasePath: string): Opened {
   const database = openSqliteReader(databasePath, LEDGER)
   return {
-    ask: guardedTuples(sqliteTuples(database), GradingStoreUnavailable),
+    rows: openSqliteRows(database, GradingStoreUnavailable),
     sql: SQLITE_SQL,
     search: sqliteSearch(database),
     close: () => database.close(),
@@ -66,7 +59,7 @@ async function openDatabase(databasePath: string, databaseUrl: string): Promise<
     onConnected: async (line) => void (await line.ask('SET default_transaction_read_only = on')),
   })
   return {
-    ask: connection.tuples,
+    rows: connection.tuples,
     sql: POSTGRES_SQL,
     search: POSTGRES_SEARCH,
     close: () => connection.end(),
@@ -78,17 +71,16 @@ export async function openLedgerReader({
   databasePath,
   databaseUrl,
 }: LedgerPlace): Promise<OpenLedgerReader> {
-  const { ask, close, search, sql } =
+  const { close, rows, search, sql } =
     databaseUrl === undefined
       ? openFile(databasePath)
       : await openDatabase(databasePath, databaseUrl)
   try {
-    const [secret] = await ask<readonly [string]>(SECRET)
-    if (secret === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
-    const memory = new LedgerMemory(sql, secret[0], CACHED_EVENTS_MAX)
+    const memory = new LedgerMemory(sql, CACHED_EVENTS_MAX)
+    await memory.load(rows)
     return {
-      store: cardSource({ memory, search, source: { ask } }, async (run) => run()),
-      refresh: async () => memory.takeUp(ask),
+      store: cardSource({ memory, search, source: { rows } }, async () => undefined),
+      refresh: () => memory.takeUp(rows),
       close: async () => close(),
     }
   } catch (error) {

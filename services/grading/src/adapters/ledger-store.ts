@@ -3,23 +3,23 @@
  * decided in a transaction in which nobody else appends, so several processes may write. The domain decides what happens
  * to an event.
  */
-import {
-  type Awaitable,
-  type CheckpointReading,
-  type Journal,
-  whenAnswered,
-} from '@tallystick/journal-store'
+import type { CheckpointReading, Journal, Store } from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import type { GradingStore, IngestBatch, StoredPick } from '../domain/grading-store.ts'
+import { decideIngest, decidePick, type LedgerWrite } from '../domain/decide-ledger.ts'
+import type {
+  GradingStore,
+  IngestBatch,
+  IngestOutcome,
+  StoredPick,
+} from '../domain/grading-store.ts'
 import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { hexOf } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { cardSource, type Look } from './card-source.ts'
+import { cardSource, type Freshen } from './card-source.ts'
 import type { SearchDialect } from './event-search.ts'
-import type { LedgerDraft, LedgerTransaction } from './ledger-draft.ts'
+import type { LedgerDraft } from './ledger-draft.ts'
 import type { LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
-import { ingestSlice, isCounting, keepPick, pathsWithPicks } from './ledger-writes.ts'
 import {
   committedOf,
   type EntryRow,
@@ -32,15 +32,14 @@ import { verifyLedger } from './verify-ledger.ts'
 
 /** A ledger that an engine has open. */
 type LedgerEngine = {
-  readonly store: {
+  readonly store: Pick<
+    Store<'ledger', LedgerDraft, LedgerWrite>,
+    'write' | 'checkpoint' | 'verifierKey' | 'close'
+  > & {
     readonly journals: {
       readonly ledger: Pick<Journal, 'size' | 'rootHash' | 'inclusionProof'>
     }
     readonly checkpointFiles: { readonly ledger: { read(): CheckpointReading } }
-    checkpoint(name: 'ledger'): string
-    verifierKey(name: 'ledger'): string
-    write<Result>(run: (transaction: LedgerTransaction) => Awaitable<Result>): Promise<Result>
-    close(): Promise<void>
   }
   readonly source: LedgerSource
   readonly memory: LedgerMemory
@@ -49,60 +48,56 @@ type LedgerEngine = {
   readonly observationsPerWrite: number
   /** Observations below which a call of `ingest` is small. */
   readonly observationsGathered?: number
-  /** Brings memory up to date where nothing announces other processes' writes. */
-  readonly freshen: () => void
+  readonly freshen: Freshen
 }
 
 type Parts = Pick<LedgerEngine, 'memory' | 'store'>
 
-/** Runs a write on a draft of the memory, which adopts the draft when the write is committed. */
-async function writeOn<Result>(
-  { memory, store }: Parts,
-  run: (draft: LedgerDraft) => Awaitable<Result>,
-): Promise<Result> {
-  let used: LedgerDraft | undefined
-  const result = await store.write((transaction) =>
-    whenAnswered([memory.draftOf(transaction)], ([draft]) => run((used = draft))),
+/** Decides a slice of observations in a group of writes, and appends its entries. */
+const ingestSlice = (
+  { memory: { secret }, store }: Parts,
+  { observations, ...batch }: IngestBatch,
+): Promise<IngestOutcome> =>
+  store.write(
+    ({ append, memory, remember, size }) => {
+      const decision = decideIngest({
+        batch,
+        found: memory,
+        observations,
+        secret,
+        size: size('ledger'),
+      })
+      const ids = memory.assignIds(decision)
+      for (const { leafHash, path, text } of decision.entries)
+        append('ledger', leafHash, [path === undefined ? null : (ids.get(path) ?? null), text])
+      remember(() => memory.addIngested(decision, ids))
+      return decision.outcome
+    },
+    { kind: 'ingest', batch, observations },
   )
-  if (used !== undefined) memory.take(used)
-  return result
-}
 
 async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBatch) {
-  const { observationsPerWrite, source } = engine
-  const { withPicks } = source.sql
+  const { observationsPerWrite } = engine
   let outcome = NOTHING_INGESTED
   for (let from = 0; from < observations.length; from += observationsPerWrite) {
     const slice = observations.slice(from, from + observationsPerWrite)
-    const paths = slice.map(({ event }) => event.path)
-    const added = await writeOn(engine, (draft) =>
-      whenAnswered([draft.prepare(paths)], () =>
-        whenAnswered(
-          [
-            withPicks === undefined
-              ? draft.preparePicks(pathsWithPicks(draft, batch, slice))
-              : draft.prepareWithoutPicks(paths, withPicks),
-          ],
-          () => ingestSlice(draft, batch, slice),
-        ),
-      ),
-    )
-    outcome = addIngested(outcome, added)
+    outcome = addIngested(outcome, await ingestSlice(engine, { ...batch, observations: slice }))
   }
-  // The next slice is read in its own iteration.
-  await source.pause()
   return outcome
 }
 
-function keep(parts: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
-  const path = eventPathOf(pick.opening.market)
-  return writeOn(parts, (draft) =>
-    whenAnswered([draft.prepare([path], pick.paymentId)], () => {
-      const isCounted = commit && isCounting(draft.event(path))
-      return whenAnswered([draft.preparePicks(isCounted ? [path] : [])], () =>
-        keepPick(draft, pick, commit),
-      )
-    }),
+function keepPick({ store }: Parts, pick: Omit<StoredPick, 'seq'>, commit: boolean) {
+  const { paymentId } = pick
+  return store.write(
+    ({ append, memory, remember, size }) => {
+      const known = memory.pickOfPayment(paymentId)
+      const decision = decidePick({ commit, found: memory, known, pick, size: size('ledger') })
+      if (decision.entry !== undefined)
+        append('ledger', decision.entry.leafHash, [null, decision.entry.text])
+      remember(() => memory.addPick(decision))
+      return decision.pick
+    },
+    { kind: 'pick', path: eventPathOf(pick.opening.market), paymentId, commit },
   )
 }
 
@@ -110,60 +105,69 @@ const COUNTS = `SELECT (SELECT count(*) FROM events),
   (SELECT count(*) FROM picks WHERE event_path <> '${AUDIT_TEXT}')`
 
 /** The reads that query the ledger's tables: entries and their proofs, picks, and counts. */
-function readsOf({ source, store }: LedgerEngine, look: Look) {
+function createReads({ freshen, source, store }: LedgerEngine) {
   const { ledger } = store.journals
-  const { ask, sql } = source
+  const { sql } = source
+  const rows: typeof source.rows = async (text, values) => {
+    await freshen()
+    return source.rows(text, values)
+  }
   const pickBy = async (statement: string, value: string | number) => {
-    const [row] = await look(() => ask<PickRow>(statement, [value]))
+    const [row] = await rows<PickRow>(statement, [value])
     return row && pickOf(row)
   }
   return {
-    hasPayload: async (rawSha256) =>
-      (await look(() => ask(sql.hasPayload, [rawSha256]))).length > 0,
+    hasPayload: async (rawSha256) => (await rows(sql.hasPayload, [rawSha256])).length > 0,
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
-      committedOf(await look(() => ask<PickRow>(sql.picksOf, [path, afterSeq]))),
+      committedOf(await rows<PickRow>(sql.picksOf, [path, afterSeq])),
     entry: async (seq) => {
-      const [row] = await look(() => ask<EntryRow>(sql.entry, [seq]))
+      const [row] = await rows<EntryRow>(sql.entry, [seq])
       return row && entryOf(row)
     },
     entries: (range) =>
-      entriesBetween(range, (from, to) => look(() => ask<EntryRow>(sql.entries, [from, to]))),
-    head: () => look(() => ({ size: ledger.size, rootHash: ledger.rootHash() })),
-    checkpoint: () =>
-      look(() => ({
+      entriesBetween(range, (from, to) => rows<EntryRow>(sql.entries, [from, to])),
+    head: async () => {
+      await freshen()
+      return { size: ledger.size, rootHash: ledger.rootHash() }
+    },
+    checkpoint: async () => {
+      await freshen()
+      return {
         size: ledger.size,
         note: store.checkpoint('ledger'),
         verifierKey: store.verifierKey('ledger'),
-      })),
-    inclusionProof: async (seq, size) =>
-      (await look(() => ledger.inclusionProof(seq, size))).map(hexOf),
+      }
+    },
+    inclusionProof: async (seq, size) => {
+      await freshen()
+      return (await ledger.inclusionProof(seq, size)).map(hexOf)
+    },
     counts: async () => {
-      const [row] = await look(() => ask<readonly [events: number, picks: number]>(COUNTS))
+      const [row] = await rows<readonly [events: number, picks: number]>(COUNTS)
       const [events = 0, picks = 0] = row ?? []
       return { entries: ledger.size, events, picks }
     },
-    verify: () => look(() => verifyLedger(source, store.checkpointFiles.ledger.read())),
+    verify: async () => {
+      await freshen()
+      return verifyLedger(source, store.checkpointFiles.ledger.read())
+    },
   } satisfies Partial<GradingStore>
 }
 
 export function createLedgerStore(engine: LedgerEngine): GradingStore {
   const { freshen, source, store } = engine
-  const look: Look = async (run) => {
-    freshen()
-    return run()
-  }
   return {
-    ...cardSource(engine, look),
-    ...readsOf(engine, look),
+    ...cardSource(engine, freshen),
+    ...createReads(engine),
     ingest: (batch) => ingest(engine, batch),
     ingestedAtOnce: engine.observationsGathered ?? 0,
     markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
-      store.write(({ send }) => {
-        send(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
+      store.write(({ run }) => {
+        run(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
       }),
-    keepPick: (pick, commit) => keep(engine, pick, commit),
+    keepPick: (pick, commit) => keepPick(engine, pick, commit),
     close: () => store.close(),
   }
 }

@@ -5,17 +5,15 @@ import {
   acceptSqliteBackup,
   backupSqliteFile,
   backupSqliteStore,
+  openSqliteRows,
   type StoreOwner,
 } from '@tallystick/journal-store'
-import { type Secret, serverOf, systemClock } from '@tallystick/service-kit'
+import { type Secret, serverOf } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
-import {
-  openSqliteGradingStore,
-  recountSqliteLedger,
-  sqliteLedgerSource,
-} from './sqlite-grading-store.ts'
+import { SQLITE_SQL } from './sqlite-events.ts'
+import { recountSqliteLedger } from './sqlite-grading-store.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /**
@@ -61,8 +59,6 @@ export async function moveLedger(
   const owner = ledgerOwner(config)
   const server = serverOf(config.DATABASE_URL)
   if (toFile !== undefined) return moveToSqlite(LEDGER_MOVE, { owner, server, filePath: toFile })
-  // Files what an earlier version left unfiled.
-  await openSqliteGradingStore({ ...owner, clock: systemClock }).close()
   return moveToPostgres(LEDGER_MOVE, { owner, server, filePath: owner.databasePath })
 }
 
@@ -81,21 +77,22 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   {
     using database = openGradingDatabase(owner.databasePath)
     await recountSqliteLedger(database)
-    requireIntact(await verifyLedger(sqliteLedgerSource(database), { kind: 'absent' }))
+    const rows = openSqliteRows(database, GradingStoreUnavailable)
+    requireIntact(await verifyLedger({ rows, sql: SQLITE_SQL }, { kind: 'absent' }))
   }
   return acceptSqliteBackup(LEDGER, owner).ledger
 }
 
 async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedJournal> {
-  const { acceptPostgresBackup, openPostgresJournalReader, POSTGRES_LEDGER, postgresLedgerSource } =
+  const { acceptPostgresBackup, openPostgresStoreReader, POSTGRES_LEDGER, POSTGRES_SQL } =
     await loadPostgres()
   const options = { ...owner, ...serverOf(url) }
-  const reader = await openPostgresJournalReader<'ledger'>(POSTGRES_LEDGER, {
+  const reader = await openPostgresStoreReader<'ledger'>(POSTGRES_LEDGER, {
     ...options,
     checkpoint: 'unchecked',
   })
   try {
-    requireIntact(await verifyLedger(postgresLedgerSource(reader), { kind: 'absent' }))
+    requireIntact(await verifyLedger({ rows: reader.rows, sql: POSTGRES_SQL }, { kind: 'absent' }))
   } finally {
     await reader.close()
   }

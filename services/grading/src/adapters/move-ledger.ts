@@ -35,7 +35,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
       },
     },
     {
-      from: 'SELECT key, cell FROM truth',
+      from: 'SELECT key, cell FROM truth WHERE cell IS NOT NULL',
       // A service that had the empty database open has already stored its counting rules.
       into: `INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])
         ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`,
@@ -52,11 +52,11 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     },
     {
       from: 'SELECT key, cell FROM grading.truth WHERE cell IS NOT NULL',
-      into: 'INSERT INTO truth (key, cell) VALUES (?, ?)',
+      into: 'INSERT INTO truth (key, cell, as_of) VALUES (?, ?, 0)',
     },
   ],
   last: {
     postgres: 'UPDATE grading.truth SET as_of = size FROM grading.journals',
-    sqlite: FILE_WORDS,
+    sqlite: `${FILE_WORDS} UPDATE truth SET as_of = (SELECT size FROM journals);`,
   },
 }

@@ -1,6 +1,5 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL if a connection string is given, else SQLite's files. */
 import {
-  type Awaitable,
   checkpointOrigin,
   loadCheckpointSeed,
   openDiskProbe,
@@ -14,7 +13,7 @@ import {
   openPostgresReservationStore,
   openSqliteReservationStore,
 } from './reservation-store.ts'
-import { type LedgerOpening, openSqliteLedger } from './sqlite-grading-store.ts'
+import { type LedgerOpening, openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -37,13 +36,14 @@ export function ledgerOwner(config: StoreConfig): StoreOwner {
 
 /** The engine behind a connection string; a ledger in a file loads no driver. */
 export async function loadPostgres() {
-  const [engine, schema, stores, moves] = await Promise.all([
+  const [engine, schema, events, stores, moves] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-schema.ts'),
+    import('./postgres-events.ts'),
     import('./postgres-grading-store.ts'),
     import('./move-ledger.ts'),
   ])
-  return { ...engine, ...schema, ...stores, ...moves }
+  return { ...engine, ...schema, ...events, ...stores, ...moves }
 }
 
 /** Opens the ledger for a command, which may read all of it. Rejects with GradingStoreUnavailable. */
@@ -53,7 +53,7 @@ export async function openLedger(
 ): Promise<GradingStore> {
   const { DATABASE_URL } = config
   const options = { ...ledgerOwner(config), ...opening }
-  if (DATABASE_URL === undefined) return openSqliteLedger(options)
+  if (DATABASE_URL === undefined) return openSqliteGradingStore(options)
   const { openPostgresGradingStore, UPKEEP_ANSWER_MS: answerMs } = await loadPostgres()
   return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL), answerMs })
 }
@@ -83,7 +83,7 @@ export async function openStores(
   const { clock, onProblem } = opening
   const owner = { ...ledgerOwner(config), ...opening }
   if (DATABASE_URL === undefined) {
-    const ledger = await openSqliteLedger(owner)
+    const ledger = await openSqliteGradingStore(owner)
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
       writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
       mayPoll: async () => true,
@@ -107,7 +107,7 @@ export async function openStores(
 
 async function closingTogether(
   ledger: GradingStore,
-  openReservations: () => Awaitable<OpenReservationStore>,
+  openReservations: () => OpenReservationStore | Promise<OpenReservationStore>,
   rest: Omit<Stores, 'ledger' | 'reservations' | 'close'> & Partial<Pick<Stores, 'close'>>,
 ): Promise<Stores> {
   try {

@@ -1,5 +1,4 @@
 /** A ledger's events in PostgreSQL's SQL: how they are filed, and found by words and teams. */
-import { POSTGRES_DIALECT } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
@@ -26,30 +25,27 @@ const KEEP_CELLS = `INSERT INTO truth (key, cell, as_of)
   SELECT key, cell, $3 FROM unnest($1::text[], $2::text[]) AS changed (key, cell)
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
 
-const { batches } = POSTGRES_DIALECT
+const columns = (rows: readonly (readonly unknown[])[]): readonly unknown[][] =>
+  (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]))
 
 export const POSTGRES_SQL = ledgerSql({
-  ...POSTGRES_DIALECT,
   among: (column, value) => `${column} = ANY(${value})`,
   list: (texts) => texts,
-  seq: 'at',
-  hash: 'leaf_hash',
-  nodes: 'entries_nodes',
-  isEmbedded: false,
-  deletesCells: false,
-  changedCells: `SELECT size, key, cell FROM journals LEFT JOIN truth ON as_of > $1 WHERE name = 'ledger'`,
-  file: (send, events) => {
+  rowsOf: (...types) =>
+    `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
+  values: columns,
+  file: (events) => {
+    if (events.length === 0) return []
     const rows = events.map(([id, info]) => {
       const { away, home, path, sport, startAtSeconds } = info
       const words = eventWords(info)
       const filed = filedText(sport, words)
       return [id, path, sport, startAtSeconds, words, filed, teamKey(home), teamKey(away)]
     })
-    for (const values of batches(rows)) send(FILE_EVENTS, values)
+    return [{ text: FILE_EVENTS, values: columns(rows) }]
   },
-  keepCells: (send, cells, size) => {
-    for (const values of batches(cells)) send(KEEP_CELLS, [...values, size])
-  },
+  keepCells: (cells, size) =>
+    cells.length === 0 ? [] : [{ text: KEEP_CELLS, values: [...columns(cells), size] }],
 })
 
 export const POSTGRES_SEARCH: SearchDialect = {

@@ -100,7 +100,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const clock = manualClock(1_780_000_000_000)
       const { checkpointSeed, origin } = ledger.identity
       const databasePath = join(ledger.folder, 'grading.db')
-      const sqlite = openSqliteGradingStore({ databasePath, checkpointSeed, origin, clock })
+      const sqlite = await openSqliteGradingStore({ databasePath, checkpointSeed, origin, clock })
       const database = new DatabaseSync(databasePath)
       const secret = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'").get()
       database.close()

@@ -2,19 +2,16 @@
  * The grading store on PostgreSQL: how it is opened, and where it is read. It learns within milliseconds what other
  * processes write. The rest is ledger-store.ts.
  */
-import { createCompactRange } from '@tallystick/hashchain'
+import type { Rows } from '@tallystick/journal-store'
 import {
-  openPostgresJournalStore,
+  openPostgresStore,
   type PostgresDoor,
-  type PostgresJournalReader,
-  type PostgresJournalStore,
-  type PostgresStoreOptions,
-  readHeads,
+  type PostgresReaderOptions,
+  type PostgresStore,
 } from '@tallystick/journal-store/postgres'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
 import { isOutdated, recount } from './count-truth.ts'
 import { LedgerMemory } from './ledger-memory.ts'
-import type { LedgerSource } from './ledger-sql.ts'
 import { createLedgerStore } from './ledger-store.ts'
 import { POSTGRES_SEARCH, POSTGRES_SQL } from './postgres-events.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
@@ -22,71 +19,57 @@ import { POSTGRES_LEDGER } from './postgres-schema.ts'
 /** Observations in one write, some 10 ms under the lock: a paid pick, here or in another process, waits for it. */
 const OBSERVATIONS_PER_WRITE = 100
 
-const SECRET = "SELECT value FROM meta WHERE name = 'payer_secret'"
-
-export const postgresLedgerSource = ({
-  read,
-  tuples,
-}: Pick<PostgresJournalReader<'ledger'>, 'read' | 'tuples'>): LedgerSource => ({
-  ask: tuples,
-  sql: POSTGRES_SQL,
-  head: async () =>
-    (await readHeads({ kind: POSTGRES_LEDGER, read })).get('ledger') ?? createCompactRange(),
-  // Others run while we wait for an answer.
-  pause: async () => undefined,
-})
-
-/** Reads the ledger's table, recounted under the lock of the head if need be, and listens to other processes. */
-async function openMemory(
-  store: PostgresJournalStore<'ledger'>,
-  source: LedgerSource,
-): Promise<LedgerMemory> {
-  if (await isOutdated(source))
-    await store.write(({ journals, send, tuples }) =>
-      recount({ ...source, ask: tuples }, journals.ledger.size, send),
-    )
-  const [secret] = await store.tuples<readonly [string]>(SECRET)
-  if (secret === undefined) throw new GradingStoreUnavailable('the ledger has lost its secret')
-  const memory = new LedgerMemory(POSTGRES_SQL, secret[0])
-  await memory.takeUp(store.tuples)
-  store.onGrown(() => {
-    // Memory adopts this process's own writes before the next iteration.
-    setImmediate(async () => {
-      try {
-        if (store.journals.ledger.size > memory.truth.asOfSeq) await memory.takeUp(store.tuples)
-      } catch {
-        // Retried when the ledger next grows, and before the next write.
-      }
-    })
-  })
-  return memory
-}
-
 /**
  * Opens the store in an existing schema. Rejects with GradingStoreUnavailable if no server takes writes, if the schema has
  * another version, and if the ledger does not extend the last checkpoint signed here.
  */
 export async function openPostgresGradingStore(
-  options: PostgresStoreOptions & { readonly door?: PostgresDoor },
+  options: PostgresReaderOptions & { readonly door?: PostgresDoor },
 ): Promise<GradingStore> {
-  let memory: LedgerMemory | undefined
-  const store = await openPostgresJournalStore<'ledger'>(POSTGRES_LEDGER, {
-    ...options,
-    beforeCommit: (transaction) => memory?.send(transaction),
-  })
+  const memory = new LedgerMemory(POSTGRES_SQL)
+  const store = await openPostgresStore(POSTGRES_LEDGER, { ...options, memory: memory.groups })
   try {
-    const source = postgresLedgerSource(store)
-    memory = await openMemory(store, source)
+    await recountPostgresLedger(store)
+    const { rows } = store
+    await memory.load(rows)
+    store.onGrown(() => {
+      // Memory has this process's own writes already.
+      setImmediate(async () => {
+        try {
+          if (store.journals.ledger.size > memory.truth.asOfSeq) await memory.takeUp(rows)
+        } catch {
+          // Retried when the ledger next grows, and before the next write.
+        }
+      })
+    })
     return createLedgerStore({
       store,
-      source,
+      source: { rows, sql: POSTGRES_SQL },
       memory,
       search: POSTGRES_SEARCH,
       observationsPerWrite: OBSERVATIONS_PER_WRITE,
-      freshen: () => undefined,
+      freshen: async () => undefined,
     })
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+/** Recounts an outdated table under the lock of the head. */
+async function recountPostgresLedger(
+  store: Pick<PostgresStore<'ledger', unknown, unknown>, 'rows' | 'writeRows'>,
+): Promise<void> {
+  if (!(await isOutdated(store))) return
+  await store.writeRows(async (query) => {
+    await query('SELECT name FROM take_heads()')
+    // Columns of these statements have different names.
+    const rows: Rows = async <Row extends readonly unknown[]>(
+      text: string,
+      values?: readonly unknown[],
+    ) => (await query(text, values)).map((row) => Object.values(row) as unknown as Row)
+    if (!(await isOutdated({ rows }))) return
+    const { statements } = await recount({ rows, sql: POSTGRES_SQL })
+    for (const { text, values } of statements) await query(text, values)
+  })
 }

@@ -18,14 +18,14 @@ const SQLITE_PAGE_BYTES = 4_096
 
 test('a backup older than the checkpoint opens again once it is accepted, and is signed on', async () => {
   const targetPath = `${ledger.path}.backup`
-  const store = ledger.open()
+  const store = await ledger.open()
   await addEntry(store, 'one')
   await backupGrading({ databasePath: ledger.path, targetPath })
   for (const name of ['two', 'three']) await addEntry(store, name)
   await store.close()
   for (const end of ['-wal', '-shm']) rmSync(ledger.path + end, { force: true })
   copyFileSync(targetPath, ledger.path)
-  expect(() => ledger.open()).toThrow(GradingStoreUnavailable)
+  await expect(ledger.open()).rejects.toThrow(GradingStoreUnavailable)
 
   expect(await acceptBackup(ledger.identity)).toEqual({
     size: 1,
@@ -43,7 +43,7 @@ test('a backup older than the checkpoint opens again once it is accepted, and is
 test('a ledger that lost all it had is accepted as an empty one', async () => {
   await ledger.using((store) => addEntry(store, 'one'))
   rmSync(ledger.path)
-  expect(() => ledger.open()).toThrow('counts 1 entries, 0 of them are here')
+  await expect(ledger.open()).rejects.toThrow('counts 1 entries, 0 of them are here')
   expect(await acceptBackup(ledger.identity)).toEqual({
     size: 0,
     signedSize: 1,

@@ -20,15 +20,17 @@ test('a ledger that lost its tail does not open, however often it is tried', asy
   const refusal = new GradingStoreUnavailable(
     'the ledger is refused: its last signed checkpoint counts 3 entries, 1 of them are here. If a backup was restored on purpose, run "grading accept-backup"',
   )
-  expect(() => ledger.open()).toThrow(refusal)
-  expect(() => ledger.open()).toThrow(refusal)
+  await expect(ledger.open()).rejects.toThrow(refusal)
+  await expect(ledger.open()).rejects.toThrow(refusal)
   expect(ledger.sizeInFile()).toBe(3)
 })
 
 test('what is as long as its checkpoint and is not what was signed does not open', async () => {
   await ledger.loseTail()
   for (const name of ['a', 'b']) await ledger.using((store) => addEntry(store, name), UNCHECKED)
-  expect(() => ledger.open()).toThrow('entries do not hash to its last signed checkpoint, of 3')
+  await expect(ledger.open()).rejects.toThrow(
+    'entries do not hash to its last signed checkpoint, of 3',
+  )
 })
 
 test('a ledger that lost its tail is found out by verifying, and again by the next look', async () => {
@@ -63,7 +65,7 @@ test('entries beyond the checkpoint, of a process that was killed, are taken and
 })
 
 test('of two processes on one ledger, the one that closes last leaves the whole of it signed', async () => {
-  const [one, other] = [ledger.open(), ledger.open()]
+  const [one, other] = [await ledger.open(), await ledger.open()]
   await addEntry(one, 'one')
   await addEntry(other, 'two')
   await other.close()
@@ -89,7 +91,7 @@ test.each([
 ])('one that is $what refuses the ledger, is named, and is left as it is', async ({ write }) => {
   await write()
   const text = readFileSync(ledger.checkpointPath, 'utf8')
-  expect(() => ledger.open()).toThrow('not signed by its checkpoint key, or was altered')
+  await expect(ledger.open()).rejects.toThrow('not signed by its checkpoint key, or was altered')
   await ledger.using((store) => addEntry(store, 'one'), UNCHECKED)
   expect(await ledger.using((store) => store.verify(), UNCHECKED)).toMatchObject({
     kind: 'broken',
@@ -99,10 +101,10 @@ test.each([
 })
 
 test('one that cannot be read is a named error, not a ledger without one', async () => {
-  const store = ledger.open()
+  const store = await ledger.open()
   await addEntry(store, 'one')
   mkdirSync(ledger.checkpointPath)
   await expect(store.verify()).rejects.toThrow(GradingStoreUnavailable)
   await expect(store.close()).rejects.toThrow(GradingStoreUnavailable)
-  expect(() => ledger.open()).toThrow(GradingStoreUnavailable)
+  await expect(ledger.open()).rejects.toThrow(GradingStoreUnavailable)
 })

@@ -8,7 +8,7 @@ import {
   guardsOf,
   openSqliteFile,
   type SqliteFileKind,
-  type SqliteStoreKind,
+  type SqliteKind,
 } from '@tallystick/journal-store'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 
@@ -86,6 +86,30 @@ UPDATE events SET (home, away) = (SELECT home, away FROM event_teams WHERE event
 DROP TABLE event_teams;
 CREATE INDEX events_by_home ON events (home, away, start_at);
 CREATE INDEX events_by_away ON events (away, start_at);`,
+    // The columns that PostgreSQL has: the head in a table of its own, and each cell with the size at which it changed last.
+    `
+ALTER TABLE entries RENAME COLUMN seq TO at;
+ALTER TABLE entries RENAME COLUMN hash TO leaf_hash;
+ALTER TABLE tree_nodes RENAME TO entries_nodes;
+CREATE TABLE journals ( -- the head of the ledger
+  name TEXT PRIMARY KEY,
+  size INTEGER NOT NULL CHECK (size >= 0),
+  peaks BLOB NOT NULL -- compact range: 32 bytes for each one bit of size, the largest subtree first
+) STRICT;
+INSERT INTO journals VALUES ('ledger', 0, x'');
+UPDATE journals SET (size, peaks) = (SELECT json_extract(value, '$.size'),
+  unhex((SELECT coalesce(group_concat(peak.value, ''), '') FROM json_each(meta.value, '$.peaks') AS peak)))
+  FROM meta WHERE meta.name = 'tree';
+DELETE FROM meta WHERE name = 'tree';
+ALTER TABLE truth RENAME TO truth_before;
+CREATE TABLE truth (
+  key TEXT PRIMARY KEY,
+  cell TEXT, -- null for one that counts nothing any more
+  as_of INTEGER NOT NULL -- size of the ledger when it changed last: others read what is newer than their own
+) STRICT;
+INSERT INTO truth SELECT key, cell, (SELECT size FROM journals) FROM truth_before;
+DROP TABLE truth_before;
+CREATE INDEX truth_by_change ON truth (as_of);`,
   ],
   // An entry has about a kilobyte: three leave a quarter of a 4 KiB page empty, and an import would move four times as many pages.
   pageBytes: 16_384,
@@ -98,17 +122,16 @@ CREATE INDEX events_by_away ON events (away, start_at);`,
       originEnding: '',
       fileEnding: '.checkpoint',
       table: 'entries',
-      index: 'seq',
-      hash: 'hash',
-      hashForm: 'bytes',
       columns: ['event', 'text'],
-      head: 'stored',
     },
   },
   // They block the event loop for some 100 ms at most.
   writesPerCommitMax: 256,
   acceptCommand: 'grading accept-backup',
-} as const satisfies SqliteStoreKind<'ledger'>
+  isAlone: false,
+  // SQLite's default of 2 MB does not hold the indexes of a hundred thousand events.
+  cacheKib: 32_768,
+} as const satisfies SqliteKind<'ledger'>
 
 export const RESERVATIONS: SqliteFileKind = {
   applicationId: 0x54616c50, // TalP
@@ -151,4 +174,4 @@ export const openGradingDatabase = (path: string): DatabaseSync => openSqliteFil
 export const openReservationDatabase = (databasePath: string): DatabaseSync =>
   openSqliteFile(besideDatabase(databasePath, '.payments') ?? databasePath, RESERVATIONS)
 
-export const { guardedNow: reading } = guardsOf(GradingStoreUnavailable)
+export const { guardedNow } = guardsOf(GradingStoreUnavailable)

@@ -66,7 +66,7 @@ function tableFile(pastMatches: number): string {
 }
 
 async function fill(databasePath: string, pastMatches: number) {
-  const store = open(databasePath)
+  const store = await open(databasePath)
   const raw = readFileSync(tableFile(pastMatches))
   const read = () => readFootballData(raw)
   await ingestPayload({ store, raw, receivedAtSeconds: NOW_SECONDS, read })
@@ -107,7 +107,7 @@ test('kill -9 of an import leaves a ledger that verifies, and the import again c
   await expect.poll(committedEntries, { interval: 5 }).toBeGreaterThan(500)
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])
-  const store = open()
+  const store = await open()
   try {
     const { size } = await store.head()
     expect(size).toBeGreaterThan(500)
@@ -140,7 +140,7 @@ test('a journal that was torn within a commit loses that commit and no other', a
   const wal = readFileSync(`${torn}-wal`).length
   await store.close()
   truncateSync(`${torn}-wal`, wal - 5_000)
-  const recovered = open(torn)
+  const recovered = await open(torn)
   try {
     const { size: left } = await recovered.head()
     expect(left).toBeGreaterThan(0)
@@ -164,7 +164,7 @@ test('a full disk is a named error; what was committed before it stays and verif
     code: 1,
     stderr: expect.stringMatching(/nothing was written|cannot be/) as string,
   })
-  const store = open()
+  const store = await open()
   try {
     const { size } = await store.head()
     expect(size).toBeGreaterThan(0)
@@ -179,7 +179,7 @@ test('a ledger that another process has locked is a named error, and writes agai
   const other = new DatabaseSync(path)
   const mark = (rawSha256: string) =>
     store.markPayload({ rawSha256, feed: 'manual', receivedAtSeconds: 1 })
-  const impatient = open(path, 1)
+  const impatient = await open(path, 1)
   try {
     other.exec('BEGIN IMMEDIATE')
     await expect(
@@ -205,10 +205,10 @@ test('a ledger that another process has locked for long can still be opened and 
   const others = [path, empty].map((file) => new DatabaseSync(file))
   try {
     for (const other of others) other.exec('BEGIN IMMEDIATE')
-    const reader = open(path, 1)
+    const reader = await open(path, 1)
     expect((await reader.head()).size).toBe(size)
     await reader.close()
-    expect(() => open(empty, 1)).toThrow(GradingStoreUnavailable)
+    await expect(open(empty, 1)).rejects.toThrow(GradingStoreUnavailable)
   } finally {
     for (const other of others) other.close()
   }

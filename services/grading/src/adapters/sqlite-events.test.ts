@@ -1,21 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { sqliteTuples } from '@tallystick/journal-store'
+import { openSqliteRows, runAtOnce } from '@tallystick/journal-store'
 import { expect, test } from 'vitest'
 import type { EventInfo } from '../domain/event-state.ts'
+import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { sampleEvent } from '../testing/samples.fixture.ts'
 import { openEventSearch, searchStatements } from './event-search.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
 import { SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 
 function openEvents(database: DatabaseSync) {
-  const ask = sqliteTuples(database)
+  const rows = openSqliteRows(database, GradingStoreUnavailable)
   let filed = 0
   return {
-    file: (event: EventInfo): void => {
-      SQLITE_SQL.file(ask, [[(filed += 1), event]])
-    },
+    file: (event: EventInfo): void => runAtOnce(database, SQLITE_SQL.file([[(filed += 1), event]])),
     find: openEventSearch(sqliteSearch(database), async (text, values) =>
-      (await ask<readonly [string]>(text, values)).map(([path]) => path),
+      (await rows<readonly [string]>(text, values)).map(([path]) => path),
     ),
   }
 }

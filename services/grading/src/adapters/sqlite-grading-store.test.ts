@@ -19,11 +19,7 @@ import {
 } from '../testing/samples.fixture.ts'
 import { backupGrading } from './ledger-upkeep.ts'
 import { describeRecount } from './recount.contract.ts'
-import {
-  openSqliteGradingStore,
-  openSqliteLedger,
-  type SqliteGradingStoreOptions,
-} from './sqlite-grading-store.ts'
+import { openSqliteGradingStore, type SqliteGradingStoreOptions } from './sqlite-grading-store.ts'
 
 const endings: (() => void | Promise<void>)[] = []
 
@@ -48,11 +44,11 @@ const optionsOf = (databasePath: string) => ({
   origin: 'grading.test/ledger',
 })
 
-const open = (databasePath: string, by: Opening = {}): GradingStore =>
+const open = (databasePath: string, by: Opening = {}): Promise<GradingStore> =>
   openSqliteGradingStore({ ...optionsOf(databasePath), ...by })
 
-const opened = (databasePath = newPath(), by: Opening = {}): GradingStore =>
-  kept(open(databasePath, by))
+const opened = async (databasePath = newPath(), by: Opening = {}): Promise<GradingStore> =>
+  kept(await open(databasePath, by))
 
 function kept(store: GradingStore): GradingStore {
   let isClosed = false
@@ -93,7 +89,7 @@ const settled = (index: number) =>
 
 async function written(count = 300) {
   const path = newPath()
-  const store = opened(path)
+  const store = await opened(path)
   await store.ingest(sampleBatch(Array.from({ length: count }, (_, index) => settled(index))))
   await store.close()
   return path
@@ -104,7 +100,7 @@ describeGradingStore('SQLite', () => opened())
 describeRecount('SQLite', () => {
   const path = newPath()
   return {
-    open: async () => kept(await openSqliteLedger(optionsOf(path))),
+    open: async () => opened(path),
     tamper: (sql) => tamper(path, sql),
     truth: 'truth',
   }
@@ -113,7 +109,7 @@ describeRecount('SQLite', () => {
 describe('what the disk keeps', () => {
   test('a ledger outlives its process: entries, tree, truth and picks', async () => {
     const path = newPath()
-    const first = opened(path)
+    const first = await opened(path)
     await first.ingest(sampleBatch(Array.from({ length: 300 }, (_, index) => settled(index))))
     const { pay } = createGraderFixture(first)
     const card = await pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
@@ -121,7 +117,7 @@ describe('what the disk keeps', () => {
     const column = { population: 'mechanical', basis: 'fair', scope: 'all' } as const
     const rows = calibrationColumn(truth, column)
     await first.close()
-    const second = opened(path)
+    const second = await opened(path)
     expect(await second.head()).toEqual(head)
     expect(calibrationColumn(await second.truth(), column)).toEqual(rows)
     expect(rows.total.n).toBe(900)
@@ -131,7 +127,7 @@ describe('what the disk keeps', () => {
 
   test('two processes on one file: each sees what the other wrote, and the tree has no fork', async () => {
     const path = newPath()
-    const [one, other] = [opened(path), opened(path)]
+    const [one, other] = [await opened(path), await opened(path)]
     for (let index = 0; index < 10; index += 1) {
       await (index % 2 === 0 ? one : other).ingest(sampleBatch([settled(index)]))
       clock.advanceMs(5)
@@ -143,7 +139,7 @@ describe('what the disk keeps', () => {
   })
 
   test('concurrent writes share commits and lose nothing', async () => {
-    const store = opened()
+    const store = await opened()
     await Promise.all(
       Array.from({ length: 200 }, (_, index) => store.ingest(sampleBatch([settled(index)]))),
     )
@@ -151,7 +147,7 @@ describe('what the disk keeps', () => {
   })
 
   test('what a group folded that was taken back is not taken for stored', async () => {
-    const store = opened()
+    const store = await opened()
     const twice = sampleBatch([settled(1), { ...settled(1), outcomes: scored(9, 0) }])
     const said = { market: 'soccer/a/1x2/ft', selection: 'home', odds: '2' }
     const opening = { ...said, receivedAtSeconds: 1, payerTag: 'x', salt: 'x' }
@@ -168,11 +164,11 @@ describe('what the disk keeps', () => {
 
   test('S8: a backup of a running ledger is whole', async () => {
     const path = newPath()
-    const store = opened(path)
+    const store = await opened(path)
     await store.ingest(sampleBatch([settled(1)]))
     const targetPath = `${path}.backup`
     expect(await backupGrading({ databasePath: path, targetPath })).toEqual([targetPath])
-    expect(await opened(targetPath).verify()).toMatchObject({ kind: 'intact', entries: 3 })
+    expect(await (await opened(targetPath)).verify()).toMatchObject({ kind: 'intact', entries: 3 })
     await expect(backupGrading({ databasePath: path, targetPath })).rejects.toThrow(
       'overwrites nothing',
     )
@@ -182,9 +178,9 @@ describe('what the disk keeps', () => {
 describe('one altered byte', () => {
   test('in any entry’s text names the entry', async () => {
     const path = await written(4)
-    const store = opened(path)
+    const store = await opened(path)
     const swap = (seq: number, from: string, to: string): void =>
-      tamper(path, `UPDATE entries SET text = replace(text, '${from}', '${to}') WHERE seq = ${seq}`)
+      tamper(path, `UPDATE entries SET text = replace(text, '${from}', '${to}') WHERE at = ${seq}`)
     for (let seq = 0; seq < 12; seq += 1) {
       swap(seq, 'Arsenal', 'Arsenam')
       expect(await store.verify()).toMatchObject({ kind: 'broken', seq })
@@ -198,9 +194,9 @@ describe('one altered byte', () => {
     const path = await written(1)
     const database = new DatabaseSync(path)
     endings.push(() => database.close())
-    const text = String(database.prepare('SELECT text FROM entries WHERE seq = 1').get()?.['text'])
-    const put = database.prepare('UPDATE entries SET text = ? WHERE seq = 1')
-    const store = opened(path)
+    const text = String(database.prepare('SELECT text FROM entries WHERE at = 1').get()?.['text'])
+    const put = database.prepare('UPDATE entries SET text = ? WHERE at = 1')
+    const store = await opened(path)
     for (let at = 0; at < text.length; at += apart) {
       const flipped = String.fromCharCode(text.charCodeAt(at) ^ 1)
       put.run(text.slice(0, at) + flipped + text.slice(at + 1))
@@ -211,22 +207,22 @@ describe('one altered byte', () => {
   })
 
   test.each([
-    { what: 'a leaf', sql: 'UPDATE entries SET hash = zeroblob(32) WHERE seq = 7', seq: 7 },
-    { what: 'an entry taken out', sql: 'DELETE FROM entries WHERE seq = 7', seq: 7 },
+    { what: 'a leaf', sql: 'UPDATE entries SET leaf_hash = zeroblob(32) WHERE at = 7', seq: 7 },
+    { what: 'an entry taken out', sql: 'DELETE FROM entries WHERE at = 7', seq: 7 },
     {
       what: 'the tail dropped, head and all',
-      sql: "DELETE FROM entries WHERE seq > 880; DELETE FROM meta WHERE name = 'tree'",
+      sql: "DELETE FROM entries WHERE at > 880; DELETE FROM meta WHERE name = 'tree'",
       seq: 881,
     },
     {
       what: 'an entry filed under another event',
-      sql: 'UPDATE entries SET event = 2 WHERE seq = 0',
+      sql: 'UPDATE entries SET event = 2 WHERE at = 0',
       seq: 0,
     },
   ])('$what is found', async ({ sql, seq }) => {
     const path = await written()
     tamper(path, sql)
-    const store = opened(path, { checkpoint: 'unchecked' })
+    const store = await opened(path, { checkpoint: 'unchecked' })
     expect(await store.verify()).toMatchObject({ kind: 'broken', seq })
   })
 
@@ -234,13 +230,13 @@ describe('one altered byte', () => {
     const path = await written()
     const database = new DatabaseSync(path)
     const text = String(
-      database.prepare('SELECT text FROM entries WHERE seq = 5').get()?.['text'],
+      database.prepare('SELECT text FROM entries WHERE at = 5').get()?.['text'],
     ).replace('Arsenal', 'Arsenam')
     database
-      .prepare('UPDATE entries SET text = ?, hash = ? WHERE seq = 5')
+      .prepare('UPDATE entries SET text = ?, leaf_hash = ? WHERE at = 5')
       .run(text, leafHash(Buffer.from(text)))
     database.close()
-    expect(await opened(path).verify()).toMatchObject({ kind: 'broken' })
+    expect(await (await opened(path)).verify()).toMatchObject({ kind: 'broken' })
   })
 
   test('the truth table altered is found', async () => {
@@ -249,7 +245,7 @@ describe('one altered byte', () => {
       path,
       "UPDATE truth SET cell = replace(cell, '\"clusters\":', '\"clusters\":1') WHERE key LIKE '%all B'",
     )
-    expect(await opened(path).verify()).toMatchObject({
+    expect(await (await opened(path)).verify()).toMatchObject({
       kind: 'broken',
       problem: 'the truth table is not what the ledger comes to',
     })

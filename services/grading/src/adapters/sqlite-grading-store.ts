@@ -4,25 +4,14 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { setImmediate as nextIteration } from 'node:timers/promises'
-import {
-  guardedTuples,
-  openSqliteJournalStore,
-  prepareQuery,
-  readStoredHead,
-  SqliteConnection,
-  type StoreOwner,
-  sqliteTuples,
-  type TupleQuery,
-} from '@tallystick/journal-store'
+import { askOn, openSqliteRows, openSqliteStore, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { isOutdated, recount } from './count-truth.ts'
 import { LedgerMemory } from './ledger-memory.ts'
-import type { LedgerSource } from './ledger-sql.ts'
 import { createLedgerStore } from './ledger-store.ts'
-import { LEDGER, reading } from './sqlite-database.ts'
-import { fileTeams, SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
+import { guardedNow, LEDGER } from './sqlite-database.ts'
+import { SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
 
 /** Observations in one write, below 15 ms: requests are served during an import, and other processes write. */
 const OBSERVATIONS_PER_WRITE = 75
@@ -34,8 +23,6 @@ const OBSERVATIONS_PER_WRITE = 75
 const OBSERVATIONS_PER_IMPORT_WRITE = 1_000
 const OBSERVATIONS_GATHERED = 700
 
-/** Page cache: SQLite's default of 2 MB does not hold the indexes of a hundred thousand events. */
-const CACHE_KIB = 32_768
 /**
  * Bytes logged before they move into the file. Each commit of an import rewrites the same index pages; a service's
  * requests would wait while so many bytes move.
@@ -59,101 +46,76 @@ export type SqliteGradingStoreOptions = StoreOwner &
     readonly busyTimeoutMs?: number
   }
 
-/** The ledger's secret, made with the file: it salts payer tags and hidden prices. */
-function ledgerSecret(database: DatabaseSync): string {
-  const find = database.prepare("SELECT value FROM meta WHERE name = 'payer_secret'")
+/** Makes the ledger's secret, which salts payer tags and hidden prices, if there is none. */
+function keepSecret(database: DatabaseSync): void {
   // Written once: a write at every start would wait for other writers.
-  if (find.get() === undefined)
+  if (database.prepare(SQLITE_SQL.secret).get() === undefined)
     database
       .prepare("INSERT OR IGNORE INTO meta (name, value) VALUES ('payer_secret', ?)")
       .run(randomBytes(32).toString('hex'))
-  return String(find.get()?.['value'])
 }
 
-export const sqliteLedgerSource = (
-  database: DatabaseSync,
-  ask: TupleQuery = guardedTuples(sqliteTuples(database), GradingStoreUnavailable),
-): LedgerSource => ({
-  ask,
-  sql: SQLITE_SQL,
-  head: () => reading(() => readStoredHead(database)),
-  pause: nextIteration,
-})
-
-/** Recounts an outdated table; nothing else uses the connection yet. */
+/** Recounts an outdated table: it is counted beside others, and replaced in one step if nothing was appended meanwhile. */
 export async function recountSqliteLedger(database: DatabaseSync): Promise<void> {
-  const source = sqliteLedgerSource(database)
-  if (!(await isOutdated(source))) return
-  const connection = new SqliteConnection(database, GradingStoreUnavailable)
-  await connection.transaction(() =>
-    recount({ ...source, pause: async () => undefined }, readStoredHead(database).size, source.ask),
-  )
-}
-
-function openStore(options: SqliteGradingStoreOptions) {
-  const { busyTimeoutMs = LEDGER.busyTimeoutMs, isImport = false } = options
-  let memory: LedgerMemory | undefined
-  const store = openSqliteJournalStore<'ledger'>(
-    { ...LEDGER, busyTimeoutMs },
-    { ...options, beforeCommit: (transaction) => memory?.send(transaction) },
-  )
-  const { database } = store
-  try {
-    return reading(() => {
-      database.exec(`PRAGMA cache_size = -${CACHE_KIB}`)
-      const pageBytes = prepareQuery<readonly [number]>(database, 'PRAGMA page_size').get()?.[0]
-      const logBytes = isImport ? IMPORT_LOG_BYTES : LOG_BYTES
-      database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / (pageBytes ?? logBytes)}`)
-      memory = new LedgerMemory(SQLITE_SQL, ledgerSecret(database))
-      fileTeams(database)
-      return { store, memory, search: sqliteSearch(database) }
+  const source = { rows: openSqliteRows(database, GradingStoreUnavailable), sql: SQLITE_SQL }
+  const ask = askOn(database)
+  while (await isOutdated(source)) {
+    const { size, statements } = await recount(source)
+    guardedNow(() => {
+      ask('BEGIN IMMEDIATE')
+      try {
+        const heads: readonly (readonly [number])[] = ask(SQLITE_SQL.head)
+        if (heads[0]?.[0] === size) for (const { text, values } of statements) ask(text, values)
+        ask('COMMIT')
+      } finally {
+        if (database.isTransaction) ask('ROLLBACK')
+      }
     })
-  } catch (error) {
-    database.close()
-    throw error
-  }
-}
-
-/** As openSqliteGradingStore, and recounts an earlier version's table. */
-export async function openSqliteLedger(options: SqliteGradingStoreOptions): Promise<GradingStore> {
-  const opened = openStore(options)
-  try {
-    await recountSqliteLedger(opened.store.database)
-    return portOf(opened, options)
-  } catch (error) {
-    await opened.store.close()
-    throw error
   }
 }
 
 /**
- * Opens the store. Throws GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a ledger
- * that does not extend its last signed checkpoint.
+ * Opens the store. Rejects with GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a
+ * ledger that does not extend its last signed checkpoint.
  */
-export const openSqliteGradingStore = (options: SqliteGradingStoreOptions): GradingStore =>
-  portOf(openStore(options), options)
-
-function portOf(
-  { memory, search, store }: ReturnType<typeof openStore>,
-  { clock, isImport = false }: SqliteGradingStoreOptions,
-): GradingStore {
-  let seenMs: number | undefined
-  /** Before reads, at most once a millisecond: asking SQLite costs more than a grade. */
-  const freshen = (): void => {
-    const now = clock.unixMs()
-    if (now === seenMs) return
-    seenMs = now
-    reading(() => store.catchUp())
-    if (store.journals.ledger.size !== memory.truth.asOfSeq) void memory.takeUp(store.tuples)
+export async function openSqliteGradingStore(
+  options: SqliteGradingStoreOptions,
+): Promise<GradingStore> {
+  const { busyTimeoutMs = LEDGER.busyTimeoutMs, clock, isImport = false } = options
+  const memory = new LedgerMemory(SQLITE_SQL)
+  const store = await openSqliteStore(
+    { ...LEDGER, busyTimeoutMs },
+    { ...options, memory: memory.groups },
+  )
+  const { database, reading, rows } = store
+  try {
+    guardedNow(() => {
+      const pageBytes = Number(Object.values(database.prepare('PRAGMA page_size').get() ?? {})[0])
+      const logBytes = isImport ? IMPORT_LOG_BYTES : LOG_BYTES
+      database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / pageBytes}`)
+      keepSecret(database)
+    })
+    await recountSqliteLedger(database)
+    await memory.load(rows)
+    let seenMs: number | undefined
+    return createLedgerStore({
+      store,
+      source: { rows, sql: SQLITE_SQL },
+      memory,
+      search: guardedNow(() => sqliteSearch(reading)),
+      observationsGathered: isImport ? OBSERVATIONS_GATHERED : 0,
+      observationsPerWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
+      /** At most once a millisecond: asking SQLite costs more than a grade. */
+      freshen: async () => {
+        const now = clock.unixMs()
+        if (now === seenMs) return
+        seenMs = now
+        await store.catchUp()
+        if (store.journals.ledger.size !== memory.truth.asOfSeq) await memory.takeUp(rows)
+      },
+    })
+  } catch (error) {
+    await store.close()
+    throw error
   }
-  freshen()
-  return createLedgerStore({
-    store,
-    source: sqliteLedgerSource(store.database, store.tuples),
-    memory,
-    search,
-    observationsGathered: isImport ? OBSERVATIONS_GATHERED : 0,
-    observationsPerWrite: isImport ? OBSERVATIONS_PER_IMPORT_WRITE : OBSERVATIONS_PER_WRITE,
-    freshen,
-  })
 }

@@ -12,7 +12,6 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { calibrationAnswer } from '../domain/calibration.ts'
 import { createGrader } from '../domain/grader.ts'
 import { exportLines } from '../domain/ledger-export.ts'
-import { teamKey } from '../domain/team-names.ts'
 import { TRUTH_RULES, TRUTH_RULES_KEY } from '../domain/truth-table.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
 import { acceptBackup } from './ledger-upkeep.ts'
@@ -56,21 +55,6 @@ test('a ledger of an earlier version opens, holds, is exported, proved and signe
     entries: facts.entries + 1,
   })
   expect(ledger.sizeInFile()).toBe(facts.entries + 1)
-})
-
-test('its matches are found by their teams, as after any import', async () => {
-  await ledger.using(async (store) => {
-    const matches = await store.searchEvents({ words: [], limit: 1_000 })
-    expect(matches.length).toBeGreaterThan(0)
-    for (const { info } of matches) {
-      const { away, home, path, sport } = info
-      const teams = { home: [teamKey(home)], away: [teamKey(away)] }
-      for (const named of [teams, { home: teams.home }, { away: teams.away }]) {
-        const found = await store.searchEvents({ sport, teams: named, words: [], limit: 1_000 })
-        expect(found.map((event) => event.info.path)).toContain(path)
-      }
-    }
-  })
 })
 
 test('teams that a later version kept in a table of their own are taken over', async () => {

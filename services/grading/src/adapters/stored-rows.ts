@@ -1,6 +1,4 @@
 /** What stored rows mean to the domain, on every engine: entries, the events they fold into, and picks. */
-import { canonicalJson, leafHash } from '@tallystick/hashchain'
-import type { Awaitable } from '@tallystick/journal-store'
 import { applyEntry } from '../domain/apply-entry.ts'
 import type { CommittedPick, PickOpening } from '../domain/committed-pick.ts'
 import type { EventState, RecordReference } from '../domain/event-state.ts'
@@ -30,7 +28,7 @@ export function entryOf(row: EntryRow): StoredEntry {
 /** Entries from (inclusive) to (exclusive), in order, a page at a time. */
 export async function* entriesBetween(
   { from, to }: { readonly from: number; readonly to: number },
-  read: (from: number, to: number) => Awaitable<readonly EntryRow[]>,
+  read: (from: number, to: number) => Promise<readonly EntryRow[]>,
 ): AsyncGenerator<StoredEntry> {
   for (let first = from; first < to; first += ENTRIES_PER_READ) {
     const rows = await read(first, Math.min(first + ENTRIES_PER_READ, to))
@@ -48,23 +46,6 @@ export function foldEvent(
   for (const row of rows)
     state = applyEntry(state, JSON.parse(String(row[1])) as EventLedgerEntry, referenceOf(row))
   return state
-}
-
-/** The ledger within a write. */
-export type Appendable = {
-  readonly size: number
-  append(leafHash: Uint8Array, cells: readonly [event: number | null, text: string]): number
-}
-
-/** Appends an entry as RFC 8785 JSON within a write; `event` is null for entries about no event. */
-export function appendEntry(
-  ledger: Appendable,
-  { entry, event }: { readonly entry: LedgerEntry; readonly event: number | null },
-): RecordReference {
-  const text = canonicalJson(entry)
-  const hash = leafHash(text)
-  const seq = ledger.append(hash, [event, text])
-  return { seq, hash: hexOf(hash) }
 }
 
 /** The columns of PickRow, in order. */

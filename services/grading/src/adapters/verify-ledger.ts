@@ -2,7 +2,8 @@
  * Verifies the ledger on either engine: entries must hash to their leaves and be filed correctly, every committed pick must
  * open its commitment, and the truth table must equal a recount of the folded events.
  */
-import { type CheckpointReading, verifyJournal } from '@tallystick/journal-store'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type CheckpointReading, headOfRow, verifyJournal } from '@tallystick/journal-store'
 import { commitmentOf, type PickOpening } from '../domain/committed-pick.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import type { LedgerEntry } from '../domain/ledger-entry.ts'
@@ -35,32 +36,31 @@ function checkFiled([, , text, path]: FiledRow): string | undefined {
 }
 
 /** The first pass: checks entries in order against leaves, nodes and signed checkpoint, and each with `checkFiled`. */
-function verifyEntries({ ask, pause, sql }: LedgerSource, checkpoint: CheckpointReading) {
-  const { hash, nodes, seq } = sql
-  const filed = `SELECT ${seq}, text, ${hash}, path FROM entries LEFT JOIN events ON id = event
-    WHERE ${seq} >= $1 ORDER BY ${seq} LIMIT ${PER_SLICE}`
+function verifyEntries({ rows }: LedgerSource, checkpoint: CheckpointReading) {
+  const filed = `SELECT at, text, leaf_hash, path FROM entries LEFT JOIN events ON id = event
+    WHERE at >= $1 ORDER BY at LIMIT ${PER_SLICE}`
   return verifyJournal({
     checkpoint,
     rows: async (from) => {
-      const rows = await ask<readonly [...EntryRow, path: string | null]>(filed, [from])
-      return rows.map(([at, text, leaf, path]): FiledRow => [at, leaf, String(text), path])
+      const found = await rows<readonly [...EntryRow, path: string | null]>(filed, [from])
+      return found.map(([at, text, leaf, path]): FiledRow => [at, leaf, String(text), path])
     },
     node: async (place) => {
-      const node = `SELECT hash FROM ${nodes} WHERE place = $1`
-      return (await ask<readonly [Uint8Array]>(node, [place]))[0]?.[0]
+      const node = 'SELECT hash FROM entries_nodes WHERE place = $1'
+      return (await rows<readonly [Uint8Array]>(node, [place]))[0]?.[0]
     },
     check: checkFiled,
     rowsPerSlice: PER_SLICE,
-    pause,
+    pause: nextTurn,
   })
 }
 
-async function checkPicks({ ask, pause, sql }: LedgerSource): Promise<Broken | undefined> {
-  const committed = `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.${sql.seq} = picks.seq
+async function checkPicks({ rows }: LedgerSource): Promise<Broken | undefined> {
+  const committed = `SELECT picks.seq, opening, text FROM picks LEFT JOIN entries ON entries.at = picks.seq
     WHERE picks.seq > $1 ORDER BY picks.seq LIMIT ${PER_SLICE}`
   type Row = readonly [seq: number, opening: string, text: string | Buffer | null]
   for (let last = -1; ; ) {
-    const slice = await ask<Row>(committed, [last])
+    const slice = await rows<Row>(committed, [last])
     for (const [seq, opening, text] of slice) {
       const found = text === null ? undefined : parsed(String(text))
       const commitment = commitmentOf(JSON.parse(opening) as PickOpening)
@@ -69,13 +69,13 @@ async function checkPicks({ ask, pause, sql }: LedgerSource): Promise<Broken | u
       last = seq
     }
     if (slice.length < PER_SLICE) return undefined
-    await pause()
+    await nextTurn()
   }
 }
 
 async function checkTruth(source: LedgerSource): Promise<Broken | undefined> {
   const [counted, stored] = [await countTruth(source), emptyTruth()]
-  const cells = await source.ask<readonly [key: string, cell: string]>(
+  const cells = await source.rows<readonly [key: string, cell: string]>(
     'SELECT key, cell FROM truth WHERE cell IS NOT NULL',
   )
   for (const [key, cell] of cells) readCell(stored, key, cell)
@@ -94,7 +94,10 @@ export async function verifyLedger(
 ): Promise<LedgerVerdict> {
   const entries = await verifyEntries(source, checkpoint)
   if (entries.kind === 'broken') return broken(entries.problem, entries.index)
-  const head = await source.head()
+  const [[size, peaks] = [0, new Uint8Array()]] = await source.rows<readonly [number, Uint8Array]>(
+    source.sql.head,
+  )
+  const head = headOfRow(size, peaks)
   // Entries appended meanwhile were not read; the head is compared only if there are none.
   if (head.size === entries.size && Buffer.compare(head.rootHash(), entries.rootHash) !== 0)
     return broken('the entries do not hash to the stored head')

@@ -70,7 +70,7 @@ test('a move takes every table of the ledger and of the payments', () => {
       .all()
       .map(({ name }) => String(name))
       // Counted anew from the entries and events.
-      .filter((name) => !/^(?:entries|tree_nodes|event_words.*)$/.test(name))
+      .filter((name) => !/^(?:journals|entries|entries_nodes|event_words.*)$/.test(name))
     const left = names.filter(
       (name) =>
         !tables.some((moved) => moved.table === name) && !new RegExp(`\\b${name}\\b`).test(read),
@@ -171,7 +171,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const moving = { ...file, DATABASE_URL: ledger.ownerUrl }
       const owner = { ...ledger.identity, origin: 'localhost:3003/ledger' }
       await grading(['import', '-'], file, [table])
-      const picked = openSqliteGradingStore({ ...owner, databasePath: DATABASE_PATH, clock })
+      const picked = await openSqliteGradingStore({ ...owner, databasePath: DATABASE_PATH, clock })
       await createGraderFixture(picked).pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
       await picked.close()
       const payments = openSqliteReservationStore({ databasePath: DATABASE_PATH, clock })
@@ -218,7 +218,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const again = openSqliteReservationStore({ databasePath: back, clock })
       expect(await again.open()).toEqual(open)
       await again.close()
-      const found = openSqliteGradingStore({ ...owner, databasePath: back, clock })
+      const found = await openSqliteGradingStore({ ...owner, databasePath: back, clock })
       const search = { words: ['synthetic'], limit: 5 }
       expect(await found.searchEvents(search)).toHaveLength(5)
       await found.close()

@@ -150,6 +150,10 @@ export class TruthTally {
     Record<Population, Partial<Record<GradeBasis, readonly ColumnTally[]>>>
   >()
 
+  get isEmpty(): boolean {
+    return this.#columns.size === 0
+  }
+
   /** Adds (sign 1) or subtracts (sign -1) all rows of one event. */
   add(rows: readonly SettledRow[], sign: 1 | -1): void {
     const open: ColumnTally[] = []

@@ -42,7 +42,7 @@ const fill = (store: GradingStore, event = sampleEvent()) =>
 async function openFile() {
   const folder = makeLedgerFolder()
   closing.push(() => folder.remove())
-  return { store: opened(folder.open()), place: { databasePath: folder.path } }
+  return { store: opened(await folder.open()), place: { databasePath: folder.path } }
 }
 
 const server = postgresMissing === undefined ? startLedgerServer() : undefined

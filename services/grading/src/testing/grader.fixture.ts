@@ -9,7 +9,7 @@ import type { Card } from '../wire/cards.ts'
 import type { PostgresLedger } from './postgres-ledger.fixture.ts'
 import { START_SECONDS, sampleBatch, sampleObservation } from './samples.fixture.ts'
 
-const inMemory = (checkpointSeed: Uint8Array): GradingStore =>
+const inMemory = (checkpointSeed: Uint8Array): Promise<GradingStore> =>
   openSqliteGradingStore({
     databasePath: ':memory:',
     clock: manualClock(0),
@@ -22,11 +22,11 @@ const inMemory = (checkpointSeed: Uint8Array): GradingStore =>
  * checkpoints. A property opens one for each of its cases: those beyond LEDGERS are always in memory.
  */
 export function openMemoryStore(seed = new Uint8Array(32).fill(7)): GradingStore {
-  if (process.env['DATABASE_URL'] === undefined) return inMemory(seed)
+  if (process.env['DATABASE_URL'] === undefined) return openedLater(inMemory(seed))
   const { currentTestName } = expect.getState()
   opened = currentTestName === openedBy ? opened + 1 : 1
   openedBy = currentTestName
-  return opened > LEDGERS ? inMemory(seed) : openedLater(openOnServer(seed))
+  return openedLater(opened > LEDGERS ? inMemory(seed) : openOnServer(seed))
 }
 
 /** Making a database takes longer than most tests: this many serve a whole process, each emptied for the next test. */

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import {
   openSqliteGradingStore,
-  openSqliteLedger,
   type SqliteGradingStoreOptions,
 } from '../adapters/sqlite-grading-store.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -34,14 +33,14 @@ export function makeLedgerFolder() {
   }
   // The clock stands still: no read picks up another process's write by itself.
   const clock = manualClock(1_780_000_000_000)
-  const open = (by: Partial<SqliteGradingStoreOptions> = {}): GradingStore =>
+  const open = (by: Partial<SqliteGradingStoreOptions> = {}): Promise<GradingStore> =>
     openSqliteGradingStore({ ...identity, clock, ...by })
   /** Opens the ledger, uses it and closes it. */
   const using = async <Result>(
     use: (store: GradingStore) => Promise<Result>,
     by: Partial<SqliteGradingStoreOptions> = {},
   ): Promise<Result> => {
-    const store = await openSqliteLedger({ ...identity, clock, ...by })
+    const store = await openSqliteGradingStore({ ...identity, clock, ...by })
     try {
       return await use(store)
     } finally {

@@ -6,7 +6,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import {
   migratePostgresStore,
   PostgresDoor,
-  type PostgresStoreOptions,
+  type PostgresReaderOptions,
 } from '@tallystick/journal-store/postgres'
 import {
   type PostgresServer,
@@ -60,7 +60,7 @@ async function makePostgresLedger(server: PostgresServer) {
     ownerUrl: database.owner,
     identity,
     keep,
-    open: (by: Partial<PostgresStoreOptions> = {}): Promise<GradingStore> => {
+    open: (by: Partial<PostgresReaderOptions> = {}): Promise<GradingStore> => {
       const opening = openPostgresGradingStore({ ...identity, ...by })
       opened.push(opening)
       return opening
