@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { recordsOf } from '../tracker/tracker-records.ts'
+import { readRecords } from '../tracker/tracker-records.ts'
 import { csvTable } from './csv-rows.ts'
 
 /** A name, an empty line, cells of several lines, and a row behind each. */
@@ -31,7 +31,7 @@ describe('G8: a row is known by the line that an editor shows, its first', () =>
       const rows = [...csvTable(Buffer.from(text))].flatMap((slice) => slice.rows)
       const named = rows.filter(([, row]) => row !== undefined && row.length > 1)
       expect(named.map(([line, row]) => [row?.[0]?.trim(), line])).toEqual(EXPECTED)
-      const records = recordsOf(text, ',')
+      const records = readRecords(text, ',')
       if (typeof records === 'string') throw new Error(records)
       expect(records.slice(1).map(({ line, record }) => [record[0], line])).toEqual(EXPECTED)
     }

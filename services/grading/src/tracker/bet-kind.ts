@@ -2,18 +2,26 @@
  * What kind of bet a row is, before anything else is read of it (G19): only a bet before the start, on its selection and by
  * itself, is graded as a single. The words are in bet-kind-words.json, the columns in tracker-columns.json.
  */
+import { ownValue } from '../domain/markets.ts'
 import { plainText, sportNamed } from '../domain/team-names.ts'
 import words from './bet-kind-words.json' with { type: 'json' }
 import type { TrackerCells } from './tracker-columns.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'
+import { amountIn } from './tracker-record.ts'
 
-/** Words of one kind: in any text, alone in a cell or tag or anywhere in a column of kinds, and only in such a column. */
-type KindWords = typeof words.multiple
+/**
+ * Words of one kind: in any text, alone in a cell or tag or anywhere in a column of kinds, and only in such a column; and
+ * those that hold such a word and do not mean it.
+ */
+type KindWords = (typeof words.kinds)[BetKind]
+
+export type BetKind = keyof typeof words.kinds
 
 const list = (text: string): readonly string[] => text.split(' | ').filter((word) => word !== '')
 
 /** A bet against its selection or on it, in a column that says which side was taken. */
-const AGAINST = new Set([...Object.values(words.lay), words.against].flatMap(list))
+const { lay, in_play: inPlay, multiple } = words.kinds
+const AGAINST = new Set([lay.alone, lay.anywhere, lay.inKinds, words.against].flatMap(list))
 const FOR = new Set(list(words.for))
 /** What says no in a column that flags something; a sign such as a cross says as much as an empty cell. */
 const NO = new Set(['', ...list(words.no)])
@@ -32,20 +40,10 @@ const phraseIn = (...lists: readonly string[]): RegExp =>
 
 const has = (phrase: RegExp, text: string): boolean => text.search(phrase) !== -1
 
-type BetKind = 'in_play' | 'lay' | 'each_way' | 'multiple'
-
-const PROBLEMS: Readonly<Record<BetKind, TrackerProblem>> = {
-  in_play: problem('in_play', 'a bet before the start: no close grades one in play', 'in_play'),
-  lay: problem('lay', 'a bet on a selection: a lay is one against it', 'lay'),
-  each_way: problem('each_way', 'a bet to win: the file does not say the place terms', 'each_way'),
-  multiple: problem(
-    'type',
-    'a single bet: the file does not say how the legs of a multiple were priced',
-    'multiple',
-  ),
+export function kindProblem(kind: BetKind): TrackerProblem {
+  const { expected, field } = words.kinds[kind]
+  return problem(field, expected, kind)
 }
-
-export const kindProblem = (kind: BetKind): TrackerProblem => PROBLEMS[kind]
 
 /** In a sentence of a note these may be said of anything; the reader is asked. */
 const ASKED_IN_NOTES = list(words.askedInNotes)
@@ -53,8 +51,8 @@ const ASKED_IN_NOTES = list(words.askedInNotes)
 /** How much else may stand beside a kind's words: anything, in a column of kinds also other words, in tags fewer, or nothing. */
 type Reach = 'text' | 'kinds' | 'tags' | 'whole'
 
-const compileKind = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, except = '') => ({
-  kind,
+const compileKind = ([kind, { alone, anywhere, except, inKinds }]: [string, KindWords]) => ({
+  kind: kind as BetKind,
   except: phraseIn(except),
   whole: new Set([anywhere, alone].flatMap(list)),
   text: phraseIn(anywhere),
@@ -62,21 +60,16 @@ const compileKind = (kind: BetKind, { alone, anywhere, inKinds }: KindWords, exc
   tags: phraseIn(...list(anywhere).filter((word) => !ASKED_IN_NOTES.includes(word))),
 })
 
-const KINDS = [
-  compileKind('in_play', words.inPlay, words.notInPlay),
-  compileKind('lay', words.lay, words.notLay),
-  compileKind('each_way', words.eachWay),
-  compileKind('multiple', words.multiple, words.notMultiple),
-]
+const KINDS = Object.entries(words.kinds).map(compileKind)
 
 /** The kind that a cell names. */
 function kindNamed(cell: string, reach: Reach): BetKind | undefined {
   if (cell === '') return undefined
   const text = plainWords(cell)
   const parts = reach === 'tags' ? cell.split(/[,;|#/\n•·]+/).map(plainWords) : [text]
-  return KINDS.find(({ except, whole, ...phrases }) => {
-    if (parts.some((part) => whole.has(part))) return true
-    return reach !== 'whole' && has(phrases[reach], text.replace(except, ' '))
+  return KINDS.find((kind) => {
+    if (parts.some((part) => kind.whole.has(part))) return true
+    return reach !== 'whole' && has(kind[reach], text.replace(kind.except, ' '))
   })?.kind
 }
 
@@ -152,7 +145,7 @@ export function betKind(row: TrackerCells): BetKind | undefined {
 }
 
 const SEVERAL_BETS = phraseIn(words.severalBets)
-const MULTIPLE_PHRASE = phraseIn(words.multiple.anywhere, words.multiple.alone)
+const MULTIPLE_PHRASE = phraseIn(multiple.anywhere, multiple.alone)
 
 /** Whether a text is empty, or a multiple's name and nothing else. */
 export const namesOnlyMultiple = (text: string): boolean =>
@@ -181,13 +174,12 @@ export function legsSaid(row: TrackerCells): readonly number[] {
     ...[...text.matchAll(COUNTED)].map(([, count]) => Number(count)),
     ...plainWords(text)
       .split(' ')
-      .flatMap((word) => (Object.hasOwn(COUNTS, word) ? (COUNTS[word] ?? []) : [])),
+      .map((word) => ownValue(COUNTS, word) ?? 0),
   ])
   // In a column of its own `1` may be the number of a leg.
+  const isNumbered = row.hints('legNumber').join('') !== ''
   const counted = row.hints('legs').map((text) => Number(/^\d+$/.test(text) ? text : 0))
-  return [...named, ...(row.hints('legNumber').join('') === '' ? counted : [])].filter(
-    (legs) => legs > 1,
-  )
+  return [...named, ...(isNumbered ? [] : counted)].filter((legs) => legs > 1)
 }
 
 /** A day or a clock, and not `35'`. */
@@ -208,7 +200,7 @@ function isMaybeInPlay({ cell, hints, others }: TrackerCells): boolean {
 }
 
 const ASKED = phraseIn(words.askedInNotes)
-const NOT_IN_PLAY = phraseIn(words.notInPlay)
+const NOT_IN_PLAY = phraseIn(inPlay.except)
 const PLAIN_PHRASE = phraseIn(words.plain)
 const PROMOTION_PHRASE = phraseIn(words.plain, words.promotions)
 const SINGLE_FIRST = /^(?:singles?|straight(?: bet)?)\b[\s:,/|–-]*/i
@@ -230,7 +222,7 @@ const NOT_TAKEN = new Set(list(words.notTaken))
 /** What a column of sides may say that is neither a back nor a lay. */
 const SIDES = new Set(list(words.sides))
 
-const amountIn = (text: string): number => Number(text.replace(/[^\d.]/g, ''))
+const amountSize = (text: string): number => Math.abs(amountIn(text) ?? 0)
 
 /** Kinds that the row has beside its market, and sides, that no list knows. */
 function unknownKinds({ cell, hints, others }: TrackerCells): readonly string[] {
@@ -253,7 +245,7 @@ function unknownKinds({ cell, hints, others }: TrackerCells): readonly string[] 
   })
   // Only a lay has a liability that is not its stake.
   const liabilities = hints('liability')
-    .filter((text) => amountIn(text) > 0 && amountIn(text) !== amountIn(cell('stake')))
+    .filter((text) => ![0, amountSize(cell('stake'))].includes(amountSize(text)))
     .map((text) => `a liability of ${text}`)
   // A cell such as the book's name may be about anything.
   const mentioned = [cell('book'), ...others].filter((text) => kindNamed(text, 'tags'))
@@ -263,23 +255,13 @@ function unknownKinds({ cell, hints, others }: TrackerCells): readonly string[] 
 /** What the reader is asked of a row whose kind is not certain. */
 export type KindDoubt = Pick<TrackerProblem, 'field' | 'expected'> & { readonly label: string }
 
-export const SINGLE_LABEL = 'it is a single bet before the start'
-
-export function kindDoubt(row: TrackerCells): KindDoubt | undefined {
-  if (isMaybeInPlay(row))
-    return {
-      field: 'in_play',
-      expected: 'a bet before the start: the row has words of a bet in play',
-      label: 'it was placed before the start',
-    }
-  if (NOT_TAKEN.has(plainWords(row.cell('result'))))
-    return { field: 'result', expected: 'a bet that was taken', label: 'it was taken' }
-  const unknown = unknownKinds(row)[0]?.slice(0, 40)
-  return unknown === undefined
+export function kindDoubt(row: TrackerCells, mayBeLeg: boolean): KindDoubt | undefined {
+  const { in_play, leg, not_taken, unknown } = words.doubts
+  if (mayBeLeg) return leg
+  if (isMaybeInPlay(row)) return in_play
+  if (NOT_TAKEN.has(plainWords(row.cell('result')))) return not_taken
+  const [kind] = unknownKinds(row)
+  return kind === undefined
     ? undefined
-    : {
-        field: 'type',
-        expected: `a kind of bet that is known, not ${unknown}`,
-        label: SINGLE_LABEL,
-      }
+    : { ...unknown, expected: `${unknown.expected} ${kind.slice(0, 40)}` }
 }

@@ -7,7 +7,7 @@
 const HEAD_BYTES = 512
 
 /** The encoding of a text whose letters are mostly Latin: every other byte is zero in UTF-16. */
-function encodingOf(bytes: Uint8Array): string {
+function encodingIn(bytes: Uint8Array): string {
   const [first, second] = bytes
   if (first === 0xff && second === 0xfe) return 'utf-16le'
   if (first === 0xfe && second === 0xff) return 'utf-16be'
@@ -20,7 +20,7 @@ function encodingOf(bytes: Uint8Array): string {
 }
 
 export function decodeFile(bytes: Uint8Array): string {
-  const encoding = encodingOf(bytes)
+  const encoding = encodingIn(bytes)
   if (encoding !== 'utf-8') return new TextDecoder(encoding).decode(bytes)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

@@ -98,60 +98,61 @@ function tokensIn(text: string): readonly Token[] {
 /** How a phrase is looked up. */
 const wordText = ({ text }: Token): string => text.replace(/[.'’]/g, '')
 
-const LANGUAGES = ['en', 'de', 'es', 'it', 'fr'] as const
-
-type PhraseRow = {
-  readonly means?: string
-  readonly what?: string
-  readonly code?: string
-} & Partial<Record<(typeof LANGUAGES)[number], string>>
+/** A row of the table: what its phrases mean, or why they are not read, and the phrases by language. */
+type PhraseRow = { readonly means?: string; readonly what?: string; readonly code?: string }
 
 /** `pick'em` is a line of zero. */
-const phraseWord = ({ code = 'other_market', means = '', what }: PhraseRow): Word =>
-  what === undefined
-    ? {
-        means: means.split(' '),
-        ...(means.startsWith('level') ? { line: { line: 0, isSigned: true } } : {}),
-      }
-    : { notRecorded: { what, code: code as RowCode } }
+const phraseWord = ({ code = 'other_market', means = '', what }: PhraseRow): Word => {
+  if (what !== undefined) return { notRecorded: { what, code: code as RowCode } }
+  const level = means.startsWith('level') ? { line: { line: 0, isSigned: true } } : {}
+  return { means: means.split(' '), ...level }
+}
 
 /** Every phrase of the table by its words. */
 export const MARKET_PHRASES: ReadonlyMap<string, Word> = new Map(
-  [...phrases.notRecorded, ...phrases.says].flatMap((row: PhraseRow) =>
-    LANGUAGES.flatMap((language) => (row[language] ?? '').split('|')).map(
-      (text) => [tokensIn(plainText(text)).map(wordText).join(' '), phraseWord(row)] as const,
-    ),
-  ),
+  [...phrases.notRecorded, ...phrases.says].flatMap((row: PhraseRow) => {
+    const { code: _code, means: _means, what: _what, ...byLanguage } = row
+    return Object.values<string>(byLanguage)
+      .flatMap((texts) => texts.split('|'))
+      .map((text) => [tokensIn(plainText(text)).map(wordText).join(' '), phraseWord(row)] as const)
+  }),
 )
 
-const PHRASE_WORDS_MAX = Math.max(...[...MARKET_PHRASES.keys()].map((key) => key.split(' ').length))
-/** Words of the longest team name, `Borussia VfL 1900 Mönchengladbach e V`. */
-const TEAM_WORDS_MAX = 7
+/** Words of the longest team name, `Borussia VfL 1900 Mönchengladbach e V`, or of a longer phrase. */
+const NAME_WORDS_MAX = Math.max(
+  7,
+  ...[...MARKET_PHRASES.keys()].map((key) => key.split(' ').length),
+)
 
-type Named = { readonly sport: string; readonly teams: Teams | undefined }
-
-/** A text's tokens, and the place among them that is read. */
-type Place = { readonly text: string; readonly tokens: readonly Token[]; readonly at: number }
+/** A place among a text's tokens, and the event that the text may name. */
+type Place = {
+  readonly text: string
+  readonly tokens: readonly Token[]
+  readonly at: number
+  readonly sport: string
+  readonly teams: Teams | undefined
+}
 
 const isWord = ({ kind, text }: Token): boolean =>
   kind === 'word' || (kind === 'line' && /^\d+$/.test(text))
 
-/** The last of the names that grow from a place word by word for which there is a meaning, and how many tokens it takes. */
-function longestAt<Meaning>(
-  { text, tokens, at }: Place,
-  wordsMax: number,
-  meaningIn: (name: string, words: string) => Meaning | undefined,
-) {
+/** What the names mean that grow from a place word by word, and how many tokens each takes. */
+function namesAt({ at, sport, teams, text, tokens }: Place) {
   const words: string[] = []
-  let found: { readonly taken: number; readonly meaning: Meaning } | undefined
+  const names = []
   for (const [index, token] of tokens.slice(at).entries()) {
     if (token.kind === 'symbol' && words.length > 0) continue
-    if (!isWord(token) || words.length === wordsMax) break
+    if (!isWord(token) || words.length === NAME_WORDS_MAX) break
     words.push(wordText(token))
-    const meaning = meaningIn(text.slice(tokens[at]?.start, tokenEnd(token)), words.join(' '))
-    if (meaning !== undefined) found = { taken: index + 1, meaning }
+    const name = text.slice(tokens[at]?.start, tokenEnd(token))
+    names.push({
+      taken: index + 1,
+      // Marks inside a phrase say nothing, but `&` and `+` do.
+      phrase: /[&+]/.test(name) ? undefined : MARKET_PHRASES.get(words.join(' ')),
+      side: teams && sideNamed(sport, name, teams),
+    })
   }
-  return found
+  return names
 }
 
 /** Meanings that give way to the name of one of the event's teams: `NO` is New Orleans, `WIN` Winnipeg. */
@@ -168,25 +169,23 @@ function readSymbol(text: string): Word | undefined {
   return (/[&+]/.test(text) ? MARKET_PHRASES.get('and') : undefined) ?? { unknown: text }
 }
 
-function wordAt(place: Place, { sport, teams }: Named): { taken: number; word: Word | undefined } {
+function wordAt(place: Place): { taken: number; word: Word | undefined } {
   const { at, tokens } = place
   const token = tokens[at] as Token
   if (token.kind === 'symbol') return { taken: 1, word: readSymbol(token.text) }
   if (token.kind === 'score')
     return { taken: 1, word: { score: token.text.replace(/\s?[-:]\s?/, '-') } }
-  // Marks inside a phrase say nothing, but `&` and `+` do.
-  const phrase = longestAt(place, PHRASE_WORDS_MAX, (name, words) =>
-    /[&+]/.test(name) ? undefined : MARKET_PHRASES.get(words),
-  )
+  const names = namesAt(place)
+  const longest = names.findLast(({ phrase }) => phrase !== undefined)
   // A line is no part of a name: `Mainz 0.5` is not Mainz 05.
-  const team = longestAt(place, TEAM_WORDS_MAX, (name) => teams && sideNamed(sport, name, teams))
-  if (team !== undefined && team.taken >= (phrase?.taken ?? 0)) {
-    const yields = phrase?.meaning.means?.some((meaning) => YIELDS_TO_TEAM.test(meaning)) ?? true
-    const isClear = team.taken !== phrase?.taken || yields
-    const named = { team: team.meaning, means: [`side:${team.meaning}`] }
-    return { taken: team.taken, word: isClear ? named : { unknown: token.text } }
+  const { side, taken = 0 } = names.findLast((name) => name.side !== undefined) ?? {}
+  if (side !== undefined && taken >= (longest?.taken ?? 0)) {
+    const means = taken === longest?.taken ? longest.phrase?.means : undefined
+    const isClear = means?.some((meaning) => YIELDS_TO_TEAM.test(meaning)) ?? true
+    const word = isClear ? { team: side, means: [`side:${side}`] } : { unknown: token.text }
+    return { taken, word }
   }
-  if (phrase !== undefined) return { taken: phrase.taken, word: phrase.meaning }
+  if (longest !== undefined) return { taken: longest.taken, word: longest.phrase }
   if (token.line === undefined) return { taken: 1, word: { unknown: token.text } }
   // `Arsenal - 0.5`: the dash may be its sign.
   const isSigned = /[+-]/.test(token.text) && tokens[at - 1]?.text !== '-'
@@ -199,7 +198,8 @@ const BEFORE_CODE = /^(?:type|period|lines|mark):/
 /** What a market's name, a selection or a line says. A code such as `1` or `X2` is read only in a selection. */
 export function readWords(
   written: string,
-  { hasCodes, ...named }: Named & { readonly hasCodes: boolean },
+  event: Pick<Place, 'sport' | 'teams'>,
+  hasCodes = false,
 ): Said {
   const text = tidy(written)
   const tokens = tokensIn(text)
@@ -208,7 +208,7 @@ export function readWords(
   let mayBeCode = hasCodes
   for (let at = 0; at < tokens.length; ) {
     const code = mayBeCode ? ownValue(phrases.codes, tokens[at]?.text ?? '') : undefined
-    const { taken, word } = wordAt({ text, tokens, at }, named)
+    const { taken, word } = wordAt({ ...event, text, tokens, at })
     at += taken
     if (word === undefined) continue
     const isCode = code !== undefined && taken === 1 && word.team === undefined

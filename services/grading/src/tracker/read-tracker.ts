@@ -3,22 +3,29 @@
  * ledger knows whether a match and its close are recorded.
  */
 import type { OddsNotation, WirePick, WireSingle } from '../wire/requests.ts'
-import { betKind, type KindDoubt, kindDoubt, marketName, SINGLE_LABEL } from './bet-kind.ts'
+import { betKind, type KindDoubt, kindDoubt, marketName } from './bet-kind.ts'
 import { isBrokenText, OTHER_ENCODING } from './decode-file.ts'
 import {
-  cellsOf,
+  type Cell,
   findTrackerColumns,
+  rowCells,
   type TrackerCells,
   type TrackerColumns,
 } from './tracker-columns.ts'
-import { type DayOrder, orderOf, whenOf } from './tracker-dates.ts'
-import { backedSide, eventIn, leagueIn, sportOf, teamsOf } from './tracker-events.ts'
+import { type DayOrder, dayOrder, readTimes } from './tracker-dates.ts'
+import { backedSide, isAwayFirst, leagueIn, readEvent, sportIn } from './tracker-events.ts'
 import { readRowBet } from './tracker-market.ts'
-import { isShareExchange, NOTATION_LABELS, readOdds } from './tracker-odds.ts'
+import {
+  isShareExchange,
+  NOTATION_LABELS,
+  type OddsContext,
+  type OddsReading,
+  readOdds,
+} from './tracker-odds.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import { isRace, readRace } from './tracker-race.ts'
 import { readOwnRecord } from './tracker-record.ts'
-import { HEADER_LINES_MAX, recordsOf, separatorOf, TRACKER_ROWS_MAX } from './tracker-records.ts'
+import { HEADER_LINES_MAX, readRecords, separatorIn, TRACKER_ROWS_MAX } from './tracker-records.ts'
 import {
   barProblem,
   gatherSlips,
@@ -56,34 +63,19 @@ export type TrackerChoices = {
 }
 
 type Sheet = {
-  readonly columns: TrackerColumns
-  readonly separator: string
   readonly order: DayOrder | undefined
-  readonly choices: TrackerChoices
-  /** Whether prices of the file have decimals, such as 1.67. */
-  readonly hasDecimals: boolean
+  /** How the file's prices are read, as far as a row does not say more. */
+  readonly prices: Omit<OddsContext, 'named' | 'isShares'>
 }
-
-type Cells = TrackerCells['cell']
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
 
 /** A price of the row as the row, its header or the reader means it. */
-function readPrice(text: string, cell: Cells, sheet: Sheet): ReturnType<typeof readOdds> {
-  const { choices, columns, hasDecimals, separator } = sheet
-  return readOdds(text, {
-    header: columns.notation,
-    named: cell('notation'),
-    choice: choices.notation,
-    isShares: isShareExchange(cell('book')),
-    hasDecimals,
-    // If commas do not separate cells, a comma in a price is a decimal comma.
-    isCommaDecimal: separator !== ',',
-  })
-}
+const readPrice = (text: string, cell: Cell, { prices }: Sheet): OddsReading =>
+  readOdds(text, { ...prices, named: cell('notation'), isShares: isShareExchange(cell('book')) })
 
 /** The odds that were taken; a question if they may be two prices. */
-function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
+function oddsIn(cell: Cell, sheet: Sheet): string | TrackerProblem {
   const read = readPrice(cell('odds'), cell, sheet)
   if (read.kind === 'odds') return read.odds
   const options = read.readings.map(({ notation }) => ({
@@ -97,26 +89,12 @@ function oddsIn(cell: Cells, sheet: Sheet): string | TrackerProblem {
   )
 }
 
-/** Sports whose fixtures are written with the away team first, whatever stands between the two. */
-const AWAY_FIRST_SPORTS: ReadonlySet<string> = new Set([
-  'american_football',
-  'baseball',
-  'basketball',
-  'ice_hockey',
-])
-
 /** A bettor's yes to a price far from anything recorded (G21). */
 const CONFIRMED = /^(?:y|yes|true|1|x)$/i
 
-/** A closing price of the record; one that may be two prices is left as it is, and compared with nothing. */
-function closingOdds(text: string, cell: Cells, sheet: Sheet): string {
-  const read = readPrice(text, cell, sheet)
-  return read.kind === 'odds' ? read.odds : text
-}
-
 /** Members that say more about a pick, and never spoil it. */
-const extrasIn = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
-  ...readOwnRecord(cell, { hasLine, odds: (text) => closingOdds(text, cell, sheet) }),
+const extrasIn = (cell: Cell, sheet: Sheet, hasLine: boolean) => ({
+  ...readOwnRecord(cell, hasLine, (text) => readPrice(text, cell, sheet)),
   ref: cell('ref').replace(/\p{C}/gu, ' ').slice(0, 80) || undefined,
   confirmed: CONFIRMED.test(cell('confirmed')) || undefined,
 })
@@ -125,7 +103,7 @@ const extrasIn = (cell: Cells, sheet: Sheet, hasLine: boolean) => ({
 function readSingle(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProblem {
   const { cell } = row
   if (cell('odds') === '') return problem('odds', 'the price that was taken')
-  const when = whenOf(cell, sheet.order)
+  const when = readTimes(cell, sheet.order)
   if ('field' in when) return when
   const odds = oddsIn(cell, sheet)
   if (typeof odds !== 'string') return odds
@@ -141,7 +119,7 @@ function readSingle(row: TrackerCells, sheet: Sheet): WireSingle | TrackerProble
 
 type Priced = {
   readonly odds: string
-  readonly when: Exclude<ReturnType<typeof whenOf>, TrackerProblem>
+  readonly when: Exclude<ReturnType<typeof readTimes>, TrackerProblem>
 }
 
 function readRunner({ cell, hints }: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
@@ -156,23 +134,20 @@ function readRunner({ cell, hints }: TrackerCells, { odds, when }: Priced, sheet
 
 function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
   const { cell } = row
-  const written = teamsOf(cell)
-  const found = written.event === '' ? eventIn(cell('selection')) : undefined
-  const { teams, event, isSided } = found ?? written
+  const { event, isSided, selection, teams, ...written } = readEvent(cell)
   if (event === '') return problem('event', 'both teams, such as Arsenal v Chelsea')
-  if (Object.keys(when).length === 0)
+  if (Object.values(when).every((time) => time === undefined))
     return problem('date', 'the day of the match, or when the bet was placed')
-  const sport = sportOf(cell, teams)
+  const sport = sportIn(cell, teams)
   if (sport === undefined)
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
-  const selection = found?.selection ?? cell('selection')
   const market = written.market ?? marketName(row)
   const bet = readRowBet(row, { sport, market, selection, line: cell('line'), teams })
   if ('expected' in bet) return bet
   const { beside, line, participant, period, type } = bet
   const isTurnable =
     !isSided &&
-    AWAY_FIRST_SPORTS.has(sport) &&
+    isAwayFirst(sport) &&
     teams !== undefined &&
     (type === 'total' ||
       (participant === undefined && backedSide(sport, selection, teams) !== undefined))
@@ -213,21 +188,16 @@ function readSeveral(slip: Slip, lead: TrackerCells, sheet: Sheet): WirePick | T
   )
 }
 
-const MAYBE_A_LEG: KindDoubt = {
-  field: 'type',
-  expected: 'a bet by itself: by its id or the row below it may be a leg of another',
-  label: SINGLE_LABEL,
-}
-
 /** A bet by its kind (G19): a multiple without its legs' prices, a lay and a bet in play are no pick, however well they read. */
 function readSlip(slip: Slip, sheet: Sheet): WirePick | TrackerProblem {
   const rows = slip.rows.map(({ cells }) => cells)
   const lead = rows[0] as TrackerCells
-  const barred = barProblem(rows, sheet.order)
+  const kinds = rows.map(betKind)
+  const barred = barProblem(kinds, lead.cell, sheet.order)
   if (barred !== undefined) return barred
-  const isMultiple = rows.length > 1 || betKind(lead) === 'multiple'
+  const isMultiple = rows.length > 1 || kinds.includes('multiple')
   const bet = isMultiple ? readSeveral(slip, lead, sheet) : readSingle(lead, sheet)
-  const doubt = slip.isDoubtful && !isMultiple ? MAYBE_A_LEG : kindDoubt(lead)
+  const doubt = kindDoubt(lead, slip.isDoubtful && !isMultiple)
   return doubt === undefined ? bet : askWhether(doubt, bet)
 }
 
@@ -263,13 +233,14 @@ const OWN_COLUMNS: TrackerColumns = {
 
 /** Reads a tracker's file; its rows are read one by one, as they are asked for. Never throws. */
 export function readTracker(text: string, choices: TrackerChoices = {}): ReadTracker {
-  const separator = separatorOf(text)
-  const records = recordsOf(text, separator)
+  const separator = separatorIn(text)
+  const records = readRecords(text, separator)
   if (typeof records === 'string') return unreadable(records)
   const head = records.slice(0, HEADER_LINES_MAX)
-  const top = head.findIndex(({ record }) => findTrackerColumns(record) !== undefined)
+  const headers = head.map(({ record }) => findTrackerColumns(record))
+  const top = headers.findIndex((header) => header !== undefined)
   const isOwn = top === -1 && head.some(({ record }) => OWN_KEY.test(record[0] ?? ''))
-  const columns = isOwn ? OWN_COLUMNS : findTrackerColumns(records[top]?.record ?? [])
+  const columns = isOwn ? OWN_COLUMNS : headers[top]
   if (columns === undefined && isBrokenText(text.slice(0, 200)))
     return unreadable(`a header that can be read: ${OTHER_ENCODING}`)
   if (columns === undefined)
@@ -278,14 +249,17 @@ export function readTracker(text: string, choices: TrackerChoices = {}): ReadTra
     )
   const rows = records.slice(top + 1)
   if (rows.length > TRACKER_ROWS_MAX) return unreadable(`at most ${TRACKER_ROWS_MAX} bets`)
-  const read = rows.map((row) => ({ ...row, cells: cellsOf(columns, row.record) }))
+  const read = rows.map((row) => ({ ...row, cells: rowCells(columns, row.record) }))
   const cells = read.map((row) => row.cells.cell)
-  const sheet = {
-    columns,
-    separator,
-    order: choices.order ?? orderOf(cells.flatMap((cell) => [cell('date'), cell('placed')])),
-    choices,
-    hasDecimals: cells.some((cell) => /^[1-9][.,]\d*[1-9]/.test(cell('odds'))),
+  const sheet: Sheet = {
+    order: choices.order ?? dayOrder(cells.flatMap((cell) => [cell('date'), cell('placed')])),
+    prices: {
+      header: columns.notation,
+      choice: choices.notation,
+      hasDecimals: cells.some((cell) => /^[1-9][.,]\d*[1-9]/.test(cell('odds'))),
+      // If commas do not separate cells, a comma in a price is a decimal comma.
+      isCommaDecimal: separator !== ',',
+    },
   }
   const bets = read.filter(({ cells: { cell, legs } }) => {
     if (legs.length > 0) return true

@@ -25,14 +25,16 @@ export type TrackerColumns = {
   readonly notation: OddsNotation | undefined
 }
 
+export type Cell = (field: TrackerField) => string
+
 /** A row by what its columns mean. */
 export type TrackerCells = {
-  readonly cell: (field: TrackerField) => string
+  readonly cell: Cell
   /** The cells of all columns that say such a thing. */
   readonly hints: (hint: TrackerHint) => readonly string[]
   readonly others: readonly string[]
   /** The legs that have columns of their own. */
-  readonly legs: readonly TrackerCells['cell'][]
+  readonly legs: readonly Cell[]
 }
 
 /** `20:00`, `7:45 PM`. */
@@ -55,7 +57,7 @@ export const splitTags = (text: string): readonly string[] =>
 /** What names the bet of a leg. */
 const LEG_NAMES = ['selection', 'event', 'home'] as const
 
-export function cellsOf(columns: TrackerColumns, record: readonly string[]): TrackerCells {
+export function rowCells(columns: TrackerColumns, record: readonly string[]): TrackerCells {
   const cellsIn = (named: NamedColumns, name: string): readonly string[] =>
     (named.get(name) ?? []).map((column) => record[column] ?? '')
   const reader = (named: NamedColumns) => (field: TrackerField) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { orderOf, readDate } from './tracker-dates.ts'
+import { dayOrder, readDate } from './tracker-dates.ts'
 
 describe('a date as trackers write it', () => {
   test.for([
@@ -36,7 +36,7 @@ test('03/04/2024 is asked about, unless the file or the reader says which comes 
   expect(readDate('03/04/2024', undefined)).toEqual({ kind: 'unclear' })
   expect(readDate('03/04/2024', 'day_first')).toEqual({ kind: 'date', day: '2024-04-03' })
   expect(readDate('03/04/2024', 'month_first')).toEqual({ kind: 'date', day: '2024-03-04' })
-  expect(orderOf(['03/04/2024', '25/04/2024'])).toBe('day_first')
-  expect(orderOf(['03/04/2024', '04/25/2024'])).toBe('month_first')
-  expect(orderOf(['03/04/2024', '2024-04-25'])).toBeUndefined()
+  expect(dayOrder(['03/04/2024', '25/04/2024'])).toBe('day_first')
+  expect(dayOrder(['03/04/2024', '04/25/2024'])).toBe('month_first')
+  expect(dayOrder(['03/04/2024', '2024-04-25'])).toBeUndefined()
 })

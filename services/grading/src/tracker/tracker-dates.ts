@@ -1,6 +1,6 @@
 /**
- * Dates as trackers write them. `03/04/2024` is a day of March or of April: the other dates of the file decide, and if
- * they do not, the reader is asked.
+ * Dates as trackers write them, and the two times of a row: the start and when the bet was placed. `03/04/2024` is a day of
+ * March or of April: the other dates of the file decide, and if they do not, the reader is asked.
  */
 import type { WireSingle } from '../wire/requests.ts'
 import { isoSeconds } from '../wire/times.ts'
@@ -14,9 +14,9 @@ type ReadDate =
       /** `2024-04-23`. */
       readonly day: string
       /** The clock beside the day, `2024-04-23T20:00:00`, if the text has one without a zone. */
-      readonly clock?: string
+      readonly clock?: string | undefined
       /** The moment in ISO 8601, if the text has a time and a zone. */
-      readonly moment?: string
+      readonly moment?: string | undefined
     }
   | { readonly kind: 'unclear' }
   | { readonly kind: 'unreadable' }
@@ -37,39 +37,28 @@ const CLOCK =
 
 const two = (text: string | number): string => String(text).padStart(2, '0')
 
-/** Two digits are a year of this century. */
-const yearOf = (text: string): string => (text.length === 2 ? `20${text}` : text)
-
 const monthNamed = (name: string): number =>
   MONTHS.indexOf(name.slice(0, 3).toLowerCase().replace('mai', 'may').replace('okt', 'oct')) + 1
 
-/** The zone in ISO 8601. */
-function zoneOf(text: string): string {
-  if (/^[+-]/.test(text)) return text.includes(':') ? text : `${text.slice(0, 3)}:${text.slice(3)}`
-  return 'Z'
-}
+/** A zone in ISO 8601; UTC if there is none. */
+const isoZone = (text = 'Z'): string =>
+  /^[+-]/.test(text) ? text.replace(/^(...)(?=\d)/, '$1:') : 'Z'
 
 function dated(
   parts: readonly [year: string, month: string | number, day: string | number],
   rest: string | undefined,
 ): ReadDate {
   const [year, month, day] = parts
-  const text = `${yearOf(year)}-${two(month)}-${two(day)}`
+  // Two digits are a year of this century.
+  const text = `${year.length === 2 ? '20' : ''}${year}-${two(month)}-${two(day)}`
   if (isoSeconds(text) === undefined) return UNREADABLE
-  const clock = CLOCK.exec(rest?.trim() ?? '')
-  if (clock === null) return { kind: 'date', day: text }
-  const [, hour = '', minute = '', second = '00', half, zone] = clock
-  const noon = half === undefined ? 0 : half.toLowerCase() === 'pm' ? 12 : 0
+  const [, hour, minute, second = '00', half, zone] = CLOCK.exec(rest?.trim() ?? '') ?? []
+  const noon = half?.toLowerCase() === 'pm' ? 12 : 0
   const hours = half === undefined ? Number(hour) : (Number(hour) % 12) + noon
   const time = `${text}T${two(hours)}:${minute}:${second}`
-  if (zone === undefined)
-    return isoSeconds(`${time}Z`) === undefined
-      ? { kind: 'date', day: text }
-      : { kind: 'date', day: text, clock: time }
-  const moment = `${time}${zoneOf(zone)}`
-  return isoSeconds(moment) === undefined
-    ? { kind: 'date', day: text }
-    : { kind: 'date', day: text, moment }
+  const moment = `${time}${isoZone(zone)}`
+  if (hour === undefined || isoSeconds(moment) === undefined) return { kind: 'date', day: text }
+  return { kind: 'date', day: text, ...(zone === undefined ? { clock: time } : { moment }) }
 }
 
 /** Reads a date; `order` decides about `03/04/2024`. */
@@ -85,7 +74,7 @@ export function readDate(text: string, order: DayOrder | undefined): ReadDate {
   if (numbers === null) return UNREADABLE
   const [, first = '', separator, second = '', year = '', rest] = numbers
   // Dates with points put the day first.
-  const known = separator === '.' ? 'day_first' : (orderOf([trimmed]) ?? order)
+  const known = separator === '.' ? 'day_first' : (dayOrder([trimmed]) ?? order)
   if (known === undefined)
     return Number(first) === Number(second)
       ? dated([year, first, second], rest)
@@ -94,7 +83,7 @@ export function readDate(text: string, order: DayOrder | undefined): ReadDate {
 }
 
 /** Which of day and month comes first in a file's dates, if one of them can only be a day. */
-export function orderOf(dates: readonly string[]): DayOrder | undefined {
+export function dayOrder(dates: readonly string[]): DayOrder | undefined {
   for (const date of dates) {
     const numbers = NUMBERS.exec(date.trim())
     if (Number(numbers?.[1]) > MONTHS.length) return 'day_first'
@@ -103,9 +92,11 @@ export function orderOf(dates: readonly string[]): DayOrder | undefined {
   return undefined
 }
 
-/** Date and time of the pick's members; a problem if a date is unclear. */
-export function whenOf(
-  cell: (field: 'date' | 'placed') => string,
+type Times = (field: 'date' | 'placed') => string
+
+/** The times of a pick by its row; a problem if one is unclear. */
+export function readTimes(
+  cell: Times,
   order: DayOrder | undefined,
 ): Pick<WireSingle, 'date' | 'starts_at' | 'placed_at'> | TrackerProblem {
   const read = (text: string) => (text === '' ? undefined : readDate(text, order))
@@ -123,16 +114,40 @@ export function whenOf(
       ],
     )
   if (event?.kind === 'unreadable') return problem('date', 'a date such as 2024-04-23')
+  const bet = placed?.kind === 'date' ? placed : undefined
+  // Beside a start with a clock of its own a bet's clock was compared on that (isPlacedAfterStart).
+  const placedAt = bet?.moment ?? (event?.clock === undefined ? bet?.clock : undefined)
+  if (event === undefined) return { placed_at: placedAt ?? bet?.day }
+  const startsAt = event.moment ?? event.clock
   // A bet of a day without a zone is taken from the day's beginning, so that it is not late by it.
-  // Beside a start with a clock of its own it was compared on that (placed-after-start.ts).
-  const clock = event?.kind === 'date' && event.clock !== undefined ? undefined : placed
-  const placedAt =
-    placed?.kind === 'date'
-      ? (placed.moment ?? (clock?.kind === 'date' ? clock.clock : undefined) ?? placed.day)
-      : undefined
-  const isDayOnly = placed?.kind === 'date' && placedAt === placed.day
-  if (event?.kind !== 'date') return placedAt === undefined ? {} : { placed_at: placedAt }
-  const bet = placedAt === undefined || isDayOnly ? {} : { placed_at: placedAt }
-  const start = event.moment ?? event.clock
-  return start === undefined ? { date: event.day, ...bet } : { starts_at: start, ...bet }
+  return startsAt === undefined
+    ? { date: event.day, placed_at: placedAt }
+    : { starts_at: startsAt, placed_at: placedAt }
+}
+
+const DAY_SECONDS = 86_400
+/** Clocks run from 14 hours ahead of UTC to 12 behind it: a time without a zone beside one that has it may be any of these. */
+const AHEAD_SECONDS = 14 * 3_600
+const BEHIND_SECONDS = 12 * 3_600
+
+/** The first and the last second that a text may mean; on the clock of its row if it has no zone. */
+function spanIn(text: string, order: DayOrder | undefined) {
+  const read = readDate(text, order)
+  if (read.kind !== 'date') return undefined
+  const time = read.moment ?? read.clock
+  const from = isoSeconds(read.moment ?? `${read.clock ?? `${read.day}T00:00:00`}Z`) ?? 0
+  const to = time === undefined ? from + DAY_SECONDS - 1 : from
+  return { from, to, isZoned: read.moment !== undefined }
+}
+
+/**
+ * Whether a row's own two times say that its bet came after the start, whatever the ledger knows of the match. They share a
+ * clock if neither has a zone; only what is after the start on every clock is late.
+ */
+export function isPlacedAfterStart(cell: Times, order: DayOrder | undefined): boolean {
+  const [start, placed] = [spanIn(cell('date'), order), spanIn(cell('placed'), order)]
+  if (start === undefined || placed === undefined) return false
+  const from = placed.isZoned || !start.isZoned ? placed.from : placed.from - AHEAD_SECONDS
+  const to = start.isZoned || !placed.isZoned ? start.to : start.to + BEHIND_SECONDS
+  return from > to
 }

@@ -1,6 +1,6 @@
 /** The teams of a bet, in whichever column a tracker writes them. */
 import { isKnownTeam, isOfOtherTeams, isSameTeam, sportNamed } from '../domain/team-names.ts'
-import { splitTags, type TrackerCells, type TrackerField } from './tracker-columns.ts'
+import { type Cell, splitTags, type TrackerCells } from './tracker-columns.ts'
 
 export type Teams = { readonly home: string; readonly away: string }
 
@@ -24,14 +24,15 @@ export function backedSide(sport: string, text: string, teams: Teams): 'home' | 
 
 /** ` v `, ` vs. `, ` - `. */
 const SEPARATOR = /\s+(v|vs|versus|-|–|—|@|at)\.?\s+/i
+/** Sports whose fixtures are written with the away team first, whatever stands between the two. */
+const AWAY_FIRST = ['american_football', 'baseball', 'basketball', 'ice_hockey']
 /** Sports whose teams are known by name. */
-const SPORTS = ['soccer', 'american_football', 'baseball', 'basketball', 'ice_hockey'] as const
+const SPORTS = ['soccer', ...AWAY_FIRST]
+
+export const isAwayFirst = (sport: string): boolean => AWAY_FIRST.includes(sport)
 
 /** The sport by the row's words, or by the teams where the file has none or only "Football". */
-export function sportOf(
-  cell: (field: TrackerField) => string,
-  teams: Teams | undefined,
-): string | undefined {
+export function sportIn(cell: Cell, teams: Teams | undefined): string | undefined {
   const named = sportNamed(cell('league')) ?? sportNamed(cell('sport'))
   if (named !== undefined) return named
   const word = cell('sport').toLowerCase()
@@ -40,8 +41,7 @@ export function sportOf(
     (sport) =>
       teams !== undefined && isKnownTeam(sport, teams.home) && isKnownTeam(sport, teams.away),
   )
-  if (known.length > 1) return undefined
-  return known[0] ?? 'soccer'
+  return known.length > 1 ? undefined : (known[0] ?? 'soccer')
 }
 
 /** `Football / Arsenal v Chelsea : Match Odds`, as an exchange writes a market. */
@@ -55,72 +55,56 @@ type Event = {
   readonly isSided: boolean
   /** What the API takes as an event; empty if the file names none. */
   readonly event: string
-  /** The market, where the same cell has it. */
-  readonly market: string | undefined
 }
-
-const AWAY_FIRST = /\s(?:@|at)\s/i
-
-/** The sides of two teams: `@` and `at` name the away team first. */
-const sidesOf = (first: string, second: string, separator: string | undefined): Teams =>
-  separator === '@' || separator?.toLowerCase() === 'at'
-    ? { home: second, away: first }
-    : { home: first, away: second }
 
 const isKnown = (name: string): boolean => SPORTS.some((sport) => isKnownTeam(sport, name))
 
-function pairOf(text: string): Teams | undefined {
-  const [first, separator, second, ...more] = text.split(SEPARATOR)
-  if (first !== undefined && second !== undefined && more.length === 0)
-    return sidesOf(first, second, separator)
-  // `Arsenal-Chelsea`, but not `Go-Ahead`: both must be known.
-  const [one = '', other = '', ...rest] = text.split(/[-–/]/)
-  const isPair = rest.length === 0 && isKnown(one) && isKnown(other)
-  return isPair ? { home: one.trim(), away: other.trim() } : undefined
+/** The event of two teams: `@` and `at` name the away team first. */
+function eventBetween(first: string, second: string, separator = ''): Event {
+  const isSided = /^(?:@|at)$/i.test(separator)
+  const [home, away] = isSided ? [second, first] : [first, second]
+  return { teams: { home, away }, isSided, event: `${home} v ${away}` }
 }
 
-const eventOf = ({ home, away }: Teams): string => `${home} v ${away}`
-
-/** The event of a row by its columns. */
-export function teamsOf(cell: (field: TrackerField) => string): Event {
-  const [home, away, written] = [cell('home'), cell('away'), cell('event')]
-  if (home !== '' && away !== '')
-    return {
-      teams: { home, away },
-      isSided: true,
-      event: eventOf({ home, away }),
-      market: undefined,
-    }
-  const exchange = EXCHANGE_MARKET.exec(written === '' ? cell('market') : written)
-  const text = (exchange?.[1] ?? written).replace(LEADING_TIME, '').trim()
-  const teams = pairOf(text)
+function eventIn(text: string): Event {
+  const [first, separator, second, ...more] = text.split(SEPARATOR)
+  if (first !== undefined && second !== undefined && more.length === 0)
+    return eventBetween(first, second, separator)
+  // `Arsenal-Chelsea`, but not `Go-Ahead`: both must be known.
+  const [left = '', right = '', ...rest] = text.split(/[-–/]/)
+  if (rest.length === 0 && isKnown(left) && isKnown(right))
+    return eventBetween(left.trim(), right.trim())
   // A single word would pass for an id.
-  const event = teams === undefined ? (text.includes(' ') ? text : '') : eventOf(teams)
-  return { teams, isSided: AWAY_FIRST.test(text), event, market: exchange?.[2] }
+  return { teams: undefined, isSided: false, event: text.includes(' ') ? text : '' }
 }
 
 /**
- * The event inside a text such as `Dodgers ML Los Angeles Dodgers @ Arizona Diamondbacks`, with the rest as the selection:
- * the longest known team before the separator, and a known team after it.
+ * The event inside a selection such as `Dodgers ML Los Angeles Dodgers @ Arizona Diamondbacks`, with the rest as the
+ * selection: the longest known team before the separator, and a known team after it.
  */
-export function eventIn(
-  text: string,
-): (Omit<Event, 'market'> & { readonly selection: string }) | undefined {
+function eventBeside(text: string): (Event & { readonly selection: string }) | undefined {
   const [before = '', separator, after, ...more] = text.split(SEPARATOR)
   if (after === undefined || more.length > 0 || !isKnown(after)) return undefined
   const words = before.split(/\s+/)
-  for (let at = 0; at < words.length; at += 1) {
-    const name = words.slice(at).join(' ')
-    if (!isKnown(name)) continue
-    const teams = sidesOf(name, after, separator)
-    return {
-      teams,
-      isSided: AWAY_FIRST.test(text),
-      event: eventOf(teams),
-      selection: words.slice(0, at).join(' '),
-    }
-  }
-  return undefined
+  const at = words.findIndex((_word, index) => isKnown(words.slice(index).join(' ')))
+  if (at === -1) return undefined
+  const name = words.slice(at).join(' ')
+  return { ...eventBetween(name, after, separator), selection: words.slice(0, at).join(' ') }
+}
+
+/** The event of a row by its columns, with the selection, and the market where the event's cell has it. */
+export function readEvent(
+  cell: Cell,
+): Event & { readonly selection: string; readonly market: string | undefined } {
+  const [home, away, written, selection] = (['home', 'away', 'event', 'selection'] as const).map(
+    cell,
+  ) as [string, string, string, string]
+  if (home !== '' && away !== '')
+    return { ...eventBetween(home, away), isSided: true, selection, market: undefined }
+  const exchange = EXCHANGE_MARKET.exec(written || cell('market'))
+  const found = eventIn((exchange?.[1] ?? written).replace(LEADING_TIME, '').trim())
+  const beside = found.event === '' ? eventBeside(selection) : undefined
+  return { selection, ...found, ...beside, market: exchange?.[2] }
 }
 
 const WOMEN = /^(?:f|w|fem|wom)/i

@@ -55,20 +55,13 @@ function strayWord(field: string, said: Said): TrackerProblem | undefined {
     : problem(field, `a market whose every word is known: “${shown}” is not`)
 }
 
-/** A bet's three texts, and what they say together. */
-type Reading = {
-  readonly sport: string
-  readonly market: Said
-  readonly selection: Said
-  /** The column of lines. */
-  readonly cell: Said
-  readonly all: (name: string) => readonly string[]
-}
+/** A bet's three texts, and what they say together; `cell` is the column of lines. */
+type Reading = Exclude<ReturnType<typeof readTexts>, TrackerProblem>
 
-function readTexts({ sport, teams, ...texts }: Bet): Reading | TrackerProblem {
-  const market = readWords(texts.market, { sport, teams, hasCodes: false })
-  const selection = readWords(texts.selection, { sport, teams, hasCodes: true })
-  const cell = readWords(texts.line, { sport, teams, hasCodes: false })
+function readTexts({ sport, teams, ...texts }: Bet) {
+  const market = readWords(texts.market, { sport, teams })
+  const selection = readWords(texts.selection, { sport, teams }, true)
+  const cell = readWords(texts.line, { sport, teams })
   const stray =
     strayWord('market', market) ?? strayWord('selection', selection) ?? strayWord('line', cell)
   const means = [market, selection, cell].flatMap((said) => said.means)
@@ -319,12 +312,6 @@ export function readBet(bet: Bet): Market | TrackerProblem {
   return { ...backed, period }
 }
 
-const OTHER_TEAM = problem(
-  'market',
-  'a bet that names its team: another column names one, and the bet does not',
-  'unclear',
-)
-
 /** What columns beside the market say of it, as far as the selection does not say the same; a problem if they name another team. */
 function partsBeside({ hints }: TrackerCells, bet: Bet): readonly string[] | TrackerProblem {
   const { selection, sport, teams } = bet
@@ -338,7 +325,11 @@ function partsBeside({ hints }: TrackerCells, bet: Bet): readonly string[] | Tra
   )
   const backed = teams && backedSide(sport, selection, teams)
   return parts.some((text) => (sideIn(text) ?? backed) !== backed)
-    ? OTHER_TEAM
+    ? problem(
+        'market',
+        'a bet that names its team: another column names one, and the bet does not',
+        'unclear',
+      )
     : parts.filter((text) => sideIn(text) === undefined)
 }
 
@@ -352,7 +343,7 @@ const CHARACTERS_MAX = 40
 
 function isMarketName(text: string): boolean {
   if (!/\p{L}/u.test(text) || SAID_OF_MATCHES.has(plainText(text).trim())) return false
-  const said = readWords(text, { sport: '', teams: undefined, hasCodes: false })
+  const said = readWords(text, { sport: '', teams: undefined })
   // Kinds of bets are bet-kind.ts's.
   const isOfMarkets = said.notRecorded.every(({ code }) => code === 'other_market')
   if (said.unknown.length > 0 || !isOfMarkets) return false

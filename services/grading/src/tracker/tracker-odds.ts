@@ -45,7 +45,7 @@ function notationNamed(text: string, except = new Set<string>()): OddsNotation |
   return NOTATION_WORDS.find(([word]) => words.includes(word) && !except.has(word))?.[1]
 }
 
-type OddsReading =
+export type OddsReading =
   | { readonly kind: 'odds'; readonly odds: string }
   /** Readings by their notation; all rows of a file may share the answer. */
   | {
@@ -120,7 +120,7 @@ function numberText(text: string, isAmerican: boolean, isCommaDecimal: boolean) 
 }
 
 /** How a price is read. */
-type OddsContext = {
+export type OddsContext = {
   /** What the header says. */
   readonly header: OddsNotation | undefined
   /** What a column of notations says of this price; it may be a word that nobody knows. */

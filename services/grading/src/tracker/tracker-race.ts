@@ -4,14 +4,14 @@
  */
 import { nameSlug } from '../ingest/event-ids.ts'
 import type { WireSingle } from '../wire/requests.ts'
-import type { TrackerField } from './tracker-columns.ts'
+import type { Cell } from './tracker-columns.ts'
 import { type DayOrder, readDate } from './tracker-dates.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'
 
-type Cells = (field: TrackerField) => string
-
 /** `Horse Racing / Testford 31st May : 1m2f Hcap`, as the exchange's profit and loss has it; the course may have a clock. */
 const EXCHANGE_RACE = /^horse racing\s*\/\s*(.+?)\s+:\s*(.*)$/i
+const exchangeRace = (cell: Cell) =>
+  EXCHANGE_RACE.exec(cell('event')) ?? EXCHANGE_RACE.exec(cell('market'))
 /** The day in a course's name. */
 const DAY_OF_COURSE = /\s+\d{1,2}(?:st|nd|rd|th)\s+[a-z]{3,9}$/i
 /** `16:55 Testford` or `Testford 16:55`. */
@@ -40,9 +40,9 @@ type Race = Pick<WireSingle, 'market' | 'selection'>
 
 /** The course, the start's clock where the text has it, and what else is said of the market. */
 function courseIn(
-  cell: Cells,
+  cell: Cell,
 ): { course: string; clock: string | undefined; market: string } | undefined {
-  const exchange = EXCHANGE_RACE.exec(cell('event')) ?? EXCHANGE_RACE.exec(cell('market'))
+  const exchange = exchangeRace(cell)
   const text = (exchange?.[1] ?? cell('event')).trim()
   const market = exchange?.[2] ?? cell('market')
   const { after, before, first, later } = TIMED_COURSE.exec(text)?.groups ?? {}
@@ -51,13 +51,11 @@ function courseIn(
 }
 
 /** Whether a row's words say that it is on a race. */
-export const isRace = (cell: Cells): boolean =>
-  /^horse[\s_-]*rac(?:ing|es?)$|^horses$/i.test(cell('sport').trim()) ||
-  EXCHANGE_RACE.test(cell('event')) ||
-  EXCHANGE_RACE.test(cell('market'))
+export const isRace = (cell: Cell): boolean =>
+  /^horse[\s_-]*rac(?:ing|es?)$|^horses$/i.test(cell('sport').trim()) || exchangeRace(cell) !== null
 
 /** A race's winner as the API takes it, or what is missing. Never throws. */
-export function readRace(cell: Cells, order: DayOrder | undefined): Race | TrackerProblem {
+export function readRace(cell: Cell, order: DayOrder | undefined): Race | TrackerProblem {
   const written = courseIn(cell)
   if (written === undefined)
     return problem('event', 'a course with the start of the race, such as 16:55 Ascot')

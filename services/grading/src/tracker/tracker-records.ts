@@ -12,10 +12,10 @@ export const HEADER_LINES_MAX = 10
 export type TrackerRecord = { readonly record: readonly string[]; readonly line: number }
 
 /** The separator that occurs most in the first lines. */
-export function separatorOf(text: string): string {
+export function separatorIn(text: string): string {
   const head = text.split(/\r\n?|\n/, HEADER_LINES_MAX).join('\n')
   const [best] = [',', ';', '\t', '|'].toSorted(
-    (one, other) => head.split(other).length - head.split(one).length,
+    (left, right) => head.split(right).length - head.split(left).length,
   )
   return best ?? ','
 }
@@ -28,7 +28,7 @@ const CSV = {
 } as const
 
 /** The file's records, or what is wrong with its quotes. */
-export function recordsOf(text: string, separator: string): readonly TrackerRecord[] | string {
+export function readRecords(text: string, separator: string): readonly TrackerRecord[] | string {
   const to = TRACKER_ROWS_MAX + HEADER_LINES_MAX + 1
   const bytes = fileBytes(Buffer.from(text))
   try {

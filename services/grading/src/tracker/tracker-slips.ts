@@ -8,6 +8,7 @@ import { parseOdds } from '@tallystick/odds'
 import { getOrMake } from '@tallystick/service-kit'
 import { LEGS_MAX, type WireParlay, type WireSingle } from '../wire/requests.ts'
 import {
+  type BetKind,
   betKind,
   isMultiple,
   kindProblem,
@@ -15,9 +16,8 @@ import {
   namesOnlyMultiple,
   saysSeveralBets,
 } from './bet-kind.ts'
-import { isPlacedAfterStart } from './placed-after-start.ts'
-import type { TrackerCells, TrackerField } from './tracker-columns.ts'
-import type { DayOrder } from './tracker-dates.ts'
+import type { Cell, TrackerCells, TrackerField } from './tracker-columns.ts'
+import { type DayOrder, isPlacedAfterStart } from './tracker-dates.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 import type { TrackerRecord } from './tracker-records.ts'
 
@@ -145,8 +145,6 @@ export function gatherSlips(rows: readonly SlipRow[]): readonly Slip[] {
   return [...slips].map(([lead, legs]) => ({ rows: legs, isDoubtful: doubtful.has(lead) }))
 }
 
-type Cell = TrackerCells['cell']
-
 /** How a file's legs and prices are read. */
 type Reader = {
   readonly order: DayOrder | undefined
@@ -224,7 +222,8 @@ const OF_THE_WHOLE: readonly TrackerField[] = [
 ]
 
 /** The legs on rows or in columns of their own, or side by side in the cells of one row. */
-function legsIn({ rows }: Slip, lead: TrackerCells, hasTotal: boolean): readonly TrackerCells[] {
+function legsIn({ rows }: Slip, lead: TrackerCells): readonly TrackerCells[] {
+  const hasTotal = rows.some((row) => isParent(row) || row.cells.cell('totalOdds') !== '')
   // The price in a row is its leg's if the total stands elsewhere.
   const ownLeg = (row: TrackerCells, own: Cell, isPriced: boolean) =>
     legCells(row, (field) => {
@@ -261,27 +260,29 @@ function totalIn({ rows }: Slip): string {
   return others.length > 0 ? '' : total
 }
 
-/** Why no close grades a bet of these rows, whatever it is on. */
+/** Why no close grades a bet of such kinds and times, whatever it is on; what a multiple is on, its legs say. */
 export function barProblem(
-  rows: readonly TrackerCells[],
+  kinds: readonly (BetKind | undefined)[],
+  cell: Cell,
   order: DayOrder | undefined,
 ): TrackerProblem | undefined {
-  const kind = rows.map(betKind).find((found) => found !== undefined && found !== 'multiple')
+  const kind = kinds.find((found) => found !== undefined && found !== 'multiple')
   if (kind !== undefined) return kindProblem(kind)
-  return rows[0] !== undefined && isPlacedAfterStart(rows[0].cell, order)
+  return isPlacedAfterStart(cell, order)
     ? problem('placed_at', 'a time before the start in the same row', 'placed_after_start')
     : undefined
 }
 
-function readLeg(cells: TrackerCells, { order, single }: Reader): WireSingle | TrackerProblem {
-  const barred = barProblem([cells], order)
+function readLeg(row: TrackerCells, { order, single }: Reader): WireSingle | TrackerProblem {
+  const kind = betKind(row)
+  const barred = barProblem([kind], row.cell, order)
   if (barred !== undefined) return barred
-  if (isMultiple(cells)) return MULTIPLE
-  if (cells.cell('odds') === '')
+  if (kind === 'multiple') return MULTIPLE
+  if (row.cell('odds') === '')
     return legsProblem(
       'the price of each leg, in a column such as Leg Odds or as “@1.90” behind it: a void leg leaves the others',
     )
-  const leg = single(cells)
+  const leg = single(row)
   // An answer that sends a pick would send the leg alone.
   return 'expected' in leg && leg.options?.some((option) => 'bet' in option) === true
     ? { ...leg, options: [] }
@@ -312,8 +313,7 @@ export function readParlay(
   const [lead] = rows
   if (lead === undefined || rows.some(saysSeveralBets)) return MULTIPLE
   const total = totalIn(slip)
-  const hasTotal = slip.rows.some((row) => isParent(row) || row.cells.cell('totalOdds') !== '')
-  const written = legsIn(slip, lead, hasTotal)
+  const written = legsIn(slip, lead)
   if (written.length < 2) return MULTIPLE
   const count = rows.flatMap(legsSaid).find((legs) => legs !== written.length)
   if (count !== undefined) return legsProblem(`${count} legs: the file has ${written.length}`)
