@@ -1,9 +1,8 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { expect, inject, it } from 'vitest'
 import { z } from 'zod'
-import { careToken, writeRecord } from './care-writer.ts'
+import { connectHost } from './care-host.ts'
+import { writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 
 const Verification = z.object({
@@ -26,16 +25,6 @@ async function write(body: Record<string, unknown>) {
   return Written.parse(await answer.json())
 }
 
-async function connect(scope: string): Promise<Client> {
-  const client = new Client({ name: 'e2e', version: '1.0.0' })
-  const headers = {
-    authorization: `Bearer ${careToken(stack.description.care, { sub: 'e2e-host', scope })}`,
-  }
-  const url = new URL(stack.description.care.mcpUrl)
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
-  return client
-}
-
 it('npm start brings care up with sample records, every chain intact', async () => {
   const answer = await fetch(`${stack.description.care.baseUrl}/verify`)
   const verification = Verification.parse(await answer.json())
@@ -46,7 +35,7 @@ it('npm start brings care up with sample records, every chain intact', async () 
 
 it("a clinician's correction reaches a subscribed host of the official SDK, with a spoken retraction", async () => {
   const uri = 'care://heron/medication'
-  const client = await connect('care.read.user')
+  const client = await connectHost(stack.description.care, 'care.read.user')
   const heard: string[] = []
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
     heard.push(params.uri)
@@ -66,7 +55,7 @@ it("a clinician's correction reaches a subscribed host of the official SDK, with
 })
 
 it('the person’s host finds no trace of an internal record', async () => {
-  const client = await connect('care.read.user')
+  const client = await connectHost(stack.description.care, 'care.read.user')
   const { resources } = await client.listResources()
   expect(resources.map(({ uri }) => uri).filter((uri) => uri.startsWith('care-internal:'))).toEqual(
     [],

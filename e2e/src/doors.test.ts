@@ -231,7 +231,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ],
       [
         `${CARE}routes/kept-verdict.test.ts`,
-        'a visitor who loops is paced: the reports of all visitors take a bounded share of the time',
+        'who has a token does not wait behind visitors, however long their replay takes',
       ],
     ],
     doors: ['issuer /interaction/:uid/login', 'issuer /auth', 'GET /verify'],

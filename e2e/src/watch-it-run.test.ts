@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { METRICS as ACCESS_METRICS } from '../../services/access/src/telemetry.ts'
 import { METRICS as CARE_METRICS } from '../../services/care/src/telemetry.ts'
 import { METRICS as GRADING_METRICS } from '../../services/grading/src/telemetry.ts'
+import { connectHost } from './care-host.ts'
 import { writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 import { type Agent, payForAccess, payForGrade } from './pay-on-stack.ts'
@@ -166,12 +167,16 @@ describe('S4: metrics count what was done', () => {
     const commits = await value('care', 'care_store_commit_seconds_count')
     const told = await value('care', 'care_fan_out_seconds_count')
     const { care } = stack.description
+    const streams = await value('care', 'care_streams')
+    const host = await connectHost(care, 'care.read.user')
+    await eventually(async () => (await value('care', 'care_streams')) > streams)
     const record = { patient: 'watched', domain: 'sleep', value: 'Early.', authorId: 'dr-moss' }
     expect((await writeRecord(care, record)).status).toBe(200)
     expect(await value('care', 'care_store_commit_seconds_count')).toBe(commits + 1)
     const isTold = async (): Promise<boolean> =>
       (await value('care', 'care_fan_out_seconds_count')) === told + 1
     await eventually(isTold)
+    await host.close()
     const refused = 'care_writes_total{outcome="rejected",reason="missing_signature",via="none"}'
     const refusals = await value('care', refused)
     await fetch(`${care.baseUrl}/write`, { method: 'POST', body: '{}' })
