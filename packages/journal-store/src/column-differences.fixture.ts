@@ -1,0 +1,105 @@
+// Both engines hold the same columns: a store's files are read beside its PostgreSQL schema, and what differs is named.
+import { DatabaseSync } from 'node:sqlite'
+import { z } from 'zod'
+import { runSql } from './postgres-server.fixture.ts'
+
+/** SQLite's type for each of PostgreSQL's that our schemas use. */
+const SQLITE_TYPES: Readonly<Record<string, string>> = {
+  bigint: 'INTEGER',
+  integer: 'INTEGER',
+  boolean: 'INTEGER',
+  'double precision': 'REAL',
+  text: 'TEXT',
+  uuid: 'TEXT',
+  bytea: 'BLOB',
+}
+
+const SqliteColumn = z.object({
+  table: z.string(),
+  name: z.string(),
+  type: z.string(),
+  notnull: z.int(),
+  pk: z.int(),
+})
+
+const PostgresColumn = z.object({
+  table_name: z.string(),
+  column_name: z.string(),
+  data_type: z.string(),
+  is_nullable: z.enum(['YES', 'NO']),
+})
+
+/** `table.column` → its type in SQLite's words, with `?` where it may be null. */
+type Columns = ReadonlyMap<string, string>
+
+function readSqliteColumns(path: string): Columns {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    const rows = database
+      .prepare(
+        `SELECT t.name AS "table", c.name, c.type, c."notnull", c.pk
+         FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+         WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
+      )
+      .all()
+      .map((row) => SqliteColumn.parse(row))
+    return new Map(
+      rows.map(({ name, notnull, pk, table, type }) => [
+        `${table}.${name}`,
+        `${type}${notnull === 0 && pk === 0 ? '?' : ''}`,
+      ]),
+    )
+  } finally {
+    database.close()
+  }
+}
+
+async function readPostgresColumns(ownerUrl: string, schema: string): Promise<Columns> {
+  const { rows } = await runSql(
+    ownerUrl,
+    `SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
+     WHERE table_schema = '${schema}'`,
+  )
+  return new Map(
+    rows
+      .map((row) => PostgresColumn.parse(row))
+      .map((row) => [
+        `${row.table_name}.${row.column_name}`,
+        `${SQLITE_TYPES[row.data_type] ?? row.data_type}${row.is_nullable === 'YES' ? '?' : ''}`,
+      ]),
+  )
+}
+
+const collectTables = (columns: Columns): ReadonlySet<string> =>
+  new Set([...columns.keys()].map((column) => column.slice(0, column.indexOf('.'))))
+
+/**
+ * What the engines' schemas of one store do not share, in order of table and column.
+ *
+ * @example ["events.search: SQLite none, PostgreSQL tsvector"]
+ */
+export async function findColumnDifferences({
+  ownerUrl,
+  paths,
+  schema,
+}: {
+  /** Its SQLite files; none may be missing. */
+  readonly paths: readonly string[]
+  readonly ownerUrl: string
+  readonly schema: string
+}): Promise<readonly string[]> {
+  const sqlite: Columns = new Map(paths.flatMap((path) => [...readSqliteColumns(path)]))
+  const postgres = await readPostgresColumns(ownerUrl, schema)
+  const [files, server] = [collectTables(sqlite), collectTables(postgres)]
+  const all = new Set([...sqlite.keys(), ...postgres.keys()])
+  return [...all]
+    .toSorted()
+    .filter((column) => sqlite.get(column) !== postgres.get(column))
+    .map((column) => {
+      const table = column.slice(0, column.indexOf('.'))
+      if (!server.has(table)) return `${table}: SQLite alone`
+      if (!files.has(table)) return `${table}: PostgreSQL alone`
+      return `${column}: SQLite ${sqlite.get(column) ?? 'none'}, PostgreSQL ${postgres.get(column) ?? 'none'}`
+    })
+    .filter((line, at, lines) => lines.indexOf(line) === at)
+}
