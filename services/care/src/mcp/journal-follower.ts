@@ -3,6 +3,7 @@
  * for its listener. A stream that stands further back than what is kept here reads the journals by itself until it has caught
  * up. Nothing that is told is stored a second time.
  */
+import type { Clock } from '@tallystick/service-kit'
 import { isBefore, type Position, placeOf } from '../domain/position.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Happening } from './frames.ts'
@@ -13,23 +14,28 @@ const KEPT_MAX = 512
 
 export type JournalFollower = ReturnType<typeof createJournalFollower>
 
-export function createJournalFollower(deps: {
+type FollowerDeps = {
   readonly store: PagesStore & Pick<RecordStore, 'journals'>
   readonly serviceName: string
+  readonly clock: Pick<Clock, 'unixMs'>
   /** Whether anybody would be told. */
   readonly isHeard: () => boolean
-  /** Something happened: the streams stand behind. */
-  readonly tell: (happenings: readonly Happening[]) => Promise<void>
+  /** Something happened, by `sinceMs` at the latest: the streams stand behind. */
+  readonly tell: (happenings: readonly Happening[], sinceMs: number) => Promise<void>
   readonly onFailure: (error: unknown) => void
-}) {
-  const { isHeard, onFailure, store, tell } = deps
+}
+
+export function createJournalFollower(deps: FollowerDeps) {
+  const { clock, isHeard, onFailure, store, tell } = deps
   const { assistant, user } = store.journals
   const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
   const pages = new JournalPages(store, deps.serviceName)
   let end: Position = { ...sizes(), told: 0 }
   /** Everything from `floor` to `end`. */
   let [floor, kept]: [Position, readonly Happening[]] = [end, []]
-  let [isLooking, isDue, isFreeDue, clears] = [false, false, false, 0]
+  let [isLooking, isFreeDue, clears] = [false, false, 0]
+  /** Since when something may have been written that nobody looked for. */
+  let dueMs: number | undefined
 
   const clear = (): void => {
     clears += 1
@@ -44,8 +50,9 @@ export function createJournalFollower(deps: {
     end = page.end
   }
   const look = async (): Promise<void> => {
-    while (isDue) {
-      isDue = false
+    while (dueMs !== undefined) {
+      const sinceMs = dueMs
+      dueMs = undefined
       const to = sizes()
       if (!isHeard()) {
         end = { ...to, told: 0 }
@@ -53,18 +60,21 @@ export function createJournalFollower(deps: {
         continue
       }
       if (placeOf(to) <= placeOf(end) && !isFreeDue) continue
-      isFreeDue = false
       const clearsBefore = clears
-      const page = await pages.everything(end, to)
-      isDue ||= clears !== clearsBefore || placeOf(page.end) < placeOf(to)
+      const page = await pages.everything(end, to).catch((error: unknown) => {
+        dueMs = sinceMs
+        throw error
+      })
+      if (clears !== clearsBefore || placeOf(page.end) < placeOf(to)) dueMs = sinceMs
       // What was erased meanwhile may be in it.
       if (clears !== clearsBefore) continue
+      isFreeDue = false
       keep(page)
-      await tell(page.happenings)
+      await tell(page.happenings, sinceMs)
     }
   }
   const wake = (): void => {
-    isDue = true
+    dueMs ??= clock.unixMs()
     if (isLooking) return
     isLooking = true
     void look()

@@ -90,12 +90,11 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const restored = await kept.restore()
   const eventIds = createEventIds(restored.eventKey)
+  const reading = { store, serviceName, clock, onFailure }
   const follower = createJournalFollower({
-    store,
-    serviceName,
-    onFailure,
+    ...reading,
     isHeard: () => streams.count() + listens.count() > 0,
-    tell: (happenings) => tellAll(happenings, { clock, streams, listens, observe }),
+    tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
   })
   const registry = new SessionRegistry({
     clock,
@@ -160,21 +159,20 @@ const createFlush = (kept: SessionStore, observe: (event: McpEvent) => void) => 
     observe({ kind: 'session-store-failed', error })
   })
 
-/** Has all streams and listens write what happened. */
+type Telling = Pick<McpParts, 'listens' | 'streams'> &
+  Pick<McpServices, 'clock'> & {
+    readonly observe: (event: McpEvent) => void
+    readonly sinceMs: number
+  }
+
+/** Has all streams and listens write what happened, and reports how long that took since it was durable. */
 async function tellAll(
   happenings: readonly Happening[],
-  {
-    clock,
-    listens,
-    observe,
-    streams,
-  }: Pick<McpParts, 'listens' | 'streams'> &
-    Pick<McpServices, 'clock'> & { readonly observe: (event: McpEvent) => void },
+  { clock, listens, observe, sinceMs, streams }: Telling,
 ): Promise<void> {
-  const startedMs = clock.unixMs()
   for (const happening of happenings) listens.tell(happening)
   await streams.pumpAll()
-  const seconds = (clock.unixMs() - startedMs) / 1_000
+  const seconds = (clock.unixMs() - sinceMs) / 1_000
   for (const { slot, version } of happenings)
     if (version > 0) observe({ kind: 'fanned-out', audience: slot.audience, seconds })
 }

@@ -1,0 +1,62 @@
+import { manualClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeStoreFolder, TEST_START_MS } from '../adapters/sqlite-store.fixture.ts'
+import { sampleRecord } from '../domain/record-store.fixture.ts'
+import type { RecordStore } from '../domain/record-store.ts'
+import { createJournalFollower } from './journal-follower.ts'
+
+const clock = manualClock(TEST_START_MS)
+let folder: ReturnType<typeof makeStoreFolder>
+let store: RecordStore
+beforeEach(async () => {
+  folder = makeStoreFolder(clock)
+  store = await folder.open()
+})
+afterEach(async () => {
+  await store.close()
+  folder.remove()
+})
+
+/** A follower whose first read of the journals fails. */
+function followFailing() {
+  const said: { readonly versions: readonly number[]; readonly sinceMs: number }[] = []
+  const failures: unknown[] = []
+  const behind = store.behind.bind(store)
+  let reads = 0
+  store.behind = async (query) => {
+    reads += 1
+    if (reads === 1) throw new Error('frozen')
+    return behind(query)
+  }
+  const follower = createJournalFollower({
+    store,
+    clock,
+    serviceName: 'test',
+    isHeard: () => true,
+    tell: async (happenings, sinceMs) =>
+      void said.push({ versions: happenings.map(({ version }) => version), sinceMs }),
+    onFailure: (error) => void failures.push(error),
+  })
+  return { failures, follower, readCount: () => reads, said }
+}
+
+describe('a read of the journals that failed', () => {
+  test('is made again at the next look, and what it tells counts from the first', async () => {
+    const { failures, follower, said } = followFailing()
+    await store.append(sampleRecord())
+    const sinceMs = clock.unixMs()
+    follower.wake()
+    await expect.poll(() => failures).toHaveLength(1)
+    await clock.advanceMsSettled(30_000)
+    follower.wake()
+    await expect.poll(() => said).toEqual([{ versions: [1], sinceMs }])
+  })
+
+  test('after chains were freed is made again, although nothing was written since', async () => {
+    const { failures, follower, readCount } = followFailing()
+    follower.forget()
+    await expect.poll(() => failures).toHaveLength(1)
+    follower.wake()
+    await expect.poll(readCount).toBe(2)
+  })
+})
