@@ -60,3 +60,26 @@ describe('a read of the journals that failed', () => {
     await expect.poll(readCount).toBe(2)
   })
 })
+
+test('a commit that is announced as a look ends is looked at', async () => {
+  await store.append(sampleRecord())
+  let userSize = 0
+  const said: number[] = []
+  const { assistant, user } = store.journals
+  const journals = { assistant, user: Object.create(user, { size: { get: () => userSize } }) }
+  const follower = createJournalFollower({
+    store: Object.create(store, { journals: { value: journals } }),
+    clock,
+    serviceName: 'test',
+    isHeard: () => true,
+    tell: async (happenings) => void said.push(...happenings.map(({ version }) => version)),
+    onFailure: (error) => {
+      throw error
+    },
+  })
+  follower.wake()
+  await Promise.resolve()
+  userSize = 1
+  follower.wake()
+  await expect.poll(() => said, { timeout: 10_000 }).toEqual([1])
+})

@@ -49,39 +49,41 @@ export function createJournalFollower(deps: FollowerDeps) {
     if (dropped !== undefined) floor = dropped.end
     end = page.end
   }
+  const lookOnce = async (sinceMs: number): Promise<void> => {
+    const to = sizes()
+    if (!isHeard()) {
+      end = { ...to, told: 0 }
+      return clear()
+    }
+    if (placeOf(to) <= placeOf(end) && !isFreeDue) return
+    const clearsBefore = clears
+    const page = await pages.everything(end, to).catch((error: unknown) => {
+      dueMs = sinceMs
+      throw error
+    })
+    if (clears !== clearsBefore || placeOf(page.end) < placeOf(to)) dueMs = sinceMs
+    // What was erased meanwhile may be in it.
+    if (clears !== clearsBefore) return
+    isFreeDue = false
+    keep(page)
+    await tell(page.happenings, sinceMs)
+  }
   const look = async (): Promise<void> => {
-    while (dueMs !== undefined) {
-      const sinceMs = dueMs
-      dueMs = undefined
-      const to = sizes()
-      if (!isHeard()) {
-        end = { ...to, told: 0 }
-        clear()
-        continue
+    isLooking = true
+    try {
+      while (dueMs !== undefined) {
+        const sinceMs = dueMs
+        dueMs = undefined
+        await lookOnce(sinceMs)
       }
-      if (placeOf(to) <= placeOf(end) && !isFreeDue) continue
-      const clearsBefore = clears
-      const page = await pages.everything(end, to).catch((error: unknown) => {
-        dueMs = sinceMs
-        throw error
-      })
-      if (clears !== clearsBefore || placeOf(page.end) < placeOf(to)) dueMs = sinceMs
-      // What was erased meanwhile may be in it.
-      if (clears !== clearsBefore) continue
-      isFreeDue = false
-      keep(page)
-      await tell(page.happenings, sinceMs)
+    } finally {
+      // In the turn that found nothing due: a wake in between would be lost.
+      isLooking = false
     }
   }
   const wake = (): void => {
     dueMs ??= clock.unixMs()
-    if (isLooking) return
-    isLooking = true
-    void look()
-      .catch(onFailure)
-      .finally(() => {
-        isLooking = false
-      })
+    if (!isLooking) void look().catch(onFailure)
   }
 
   return {
