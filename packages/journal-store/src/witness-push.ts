@@ -210,6 +210,8 @@ export class WitnessPush {
       .catch(this.#options.onError)
       .finally(() => {
         this.#running = undefined
+        // Asked for since the last look.
+        if (this.#isDue) this.#run()
       })
   }
 
