@@ -154,13 +154,15 @@ export function quotedValue(value: string): string {
 
 /** A label, an id or a name, in one line and inside anything: a sentence, brackets, or before a colon. */
 export function lineText(text: string): string {
-  const shown = escapeQuotes(escapePieces(showHidden(escapeForm(text), undefined)))
+  const shown = escapePieces(showHidden(escapeForm(text), undefined))
   const isLike = SAID_AROUND.test(readsAs(text).replace(/[^a-z]+/g, ''))
   const inside = isLike
     ? shown.replace(/\\u\{[^}]*\}|[^\p{L}\p{M}\p{N}]/gu, (part) =>
         part.length > 2 ? part : escapeAll(part),
       )
-    : shown.replace(SQUARE_BRACKETS, escapeAll).replace(/[:：](?=\s|$)/gu, escapeAll)
+    : escapeQuotes(shown)
+        .replace(SQUARE_BRACKETS, escapeAll)
+        .replace(/[:：](?=\s|$)/gu, escapeAll)
   return isolate(inside, RIGHT_TO_LEFT)
 }
 
