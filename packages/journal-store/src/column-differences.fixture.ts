@@ -1,6 +1,5 @@
 // Both engines hold the same columns: a store's files are read beside its PostgreSQL schema, and what differs is named.
 import { DatabaseSync } from 'node:sqlite'
-import { z } from 'zod'
 import { runSql } from './postgres-server.fixture.ts'
 
 /** SQLite's type for each of PostgreSQL's that our schemas use. */
@@ -14,21 +13,6 @@ const SQLITE_TYPES: Readonly<Record<string, string>> = {
   bytea: 'BLOB',
 }
 
-const SqliteColumn = z.object({
-  table: z.string(),
-  name: z.string(),
-  type: z.string(),
-  notnull: z.int(),
-  pk: z.int(),
-})
-
-const PostgresColumn = z.object({
-  table_name: z.string(),
-  column_name: z.string(),
-  data_type: z.string(),
-  is_nullable: z.enum(['YES', 'NO']),
-})
-
 /** `table.column` → its type in SQLite's words, with `?` where it may be null. */
 type Columns = ReadonlyMap<string, string>
 
@@ -37,18 +21,12 @@ function readSqliteColumns(path: string): Columns {
   try {
     const rows = database
       .prepare(
-        `SELECT t.name AS "table", c.name, c.type, c."notnull", c.pk
+        `SELECT t.name || '.' || c.name AS name, c.type || iif(c."notnull" OR c.pk, '', '?') AS type
          FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
       )
       .all()
-      .map((row) => SqliteColumn.parse(row))
-    return new Map(
-      rows.map(({ name, notnull, pk, table, type }) => [
-        `${table}.${name}`,
-        `${type}${notnull === 0 && pk === 0 ? '?' : ''}`,
-      ]),
-    )
+    return new Map(rows.map(({ name, type }) => [String(name), String(type)]))
   } finally {
     database.close()
   }
@@ -57,16 +35,15 @@ function readSqliteColumns(path: string): Columns {
 async function readPostgresColumns(ownerUrl: string, schema: string): Promise<Columns> {
   const { rows } = await runSql(
     ownerUrl,
-    `SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
-     WHERE table_schema = '${schema}'`,
+    `SELECT table_name || '.' || column_name AS name, data_type AS type,
+       CASE is_nullable WHEN 'YES' THEN '?' ELSE '' END AS ending
+     FROM information_schema.columns WHERE table_schema = '${schema}'`,
   )
   return new Map(
-    rows
-      .map((row) => PostgresColumn.parse(row))
-      .map((row) => [
-        `${row.table_name}.${row.column_name}`,
-        `${SQLITE_TYPES[row.data_type] ?? row.data_type}${row.is_nullable === 'YES' ? '?' : ''}`,
-      ]),
+    rows.map(({ ending, name, type }) => [
+      String(name),
+      `${SQLITE_TYPES[String(type)] ?? String(type)}${String(ending)}`,
+    ]),
   )
 }
 
