@@ -18,6 +18,7 @@ export {
 export {
   type CompactRange,
   createCompactRange,
+  HASH_BYTES,
   leafHash,
   nodeHash,
   rootOf,

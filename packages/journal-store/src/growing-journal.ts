@@ -1,9 +1,11 @@
 /** A journal that grows in memory from its committed head. Nobody else sees it until a COMMIT makes it the head. */
-import { type CompactRange, createCompactRange, nodeHash } from '@tallystick/hashchain'
+import { type CompactRange, createCompactRange, HASH_BYTES, nodeHash } from '@tallystick/hashchain'
 import type { Cell } from './store.ts'
 
 /** Roots of so many leaves are stored too, so that a proof over a million entries reads only a few thousand hashes. */
 export const LEAVES_PER_NODE = 256
+/** Leaf hashes that a count of a journal reads at once. */
+export const LEAVES_PER_READ = 10_000
 /** Peaks of the 255 leaves before the one that completes a node. */
 const PEAKS_BEFORE_NODE = 8
 
@@ -48,8 +50,6 @@ export function growFrom(head: CompactRange): GrowingJournal {
     },
   }
 }
-
-const HASH_BYTES = 32
 
 /** The head in a row of `journals`: 32 bytes for each one bit of its size, the largest subtree first. */
 export const headOfRow = (size: number, peaks: Uint8Array): CompactRange =>

@@ -187,7 +187,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
       writes,
     }: { readonly begin: string; readonly writes: readonly Write<Name, Memory, Asked>[] },
   ): Promise<{ readonly group: Group<Name, Memory, Asked>; readonly heads: Heads<Name> }> {
-    const { kind, memory: kept, runMs } = this.#options
+    const { kind, memory: groupMemory, runMs } = this.#options
     const running = writes.filter(({ isRejected }) => !isRejected)
     const asked = running.flatMap((write) => (write.asked === undefined ? [] : [write.asked]))
     let refusal: { readonly error: unknown } | undefined
@@ -201,7 +201,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
     }
     const [found, read] = line.together(() => [
       line.run<HeadRow>(begin),
-      (async () => kept.read(rows, asked))(),
+      (async () => groupMemory.read(rows, asked))(),
     ])
     const [taken, memory] = await Promise.allSettled([found, read])
     if (taken.status === 'rejected') throw taken.reason
@@ -227,13 +227,13 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
 
   /** Sends everything and COMMIT in one flight. Throws the first refusal. */
   async #save(line: PostgresLine, group: Group<Name, Memory, Asked>): Promise<void> {
-    const { kind, memory: kept } = this.#options
+    const { kind, memory: groupMemory } = this.#options
     const name = { writer: this.writer, number: (this.#attempts += 1) }
     const { schema } = kind
     const grown = (Object.keys(kind.journals) as Name[]).filter(
       (journal) => group.journals[journal].leaves.length > 0,
     )
-    const saved = kept.save(group.memory, measureJournals(group.journals))
+    const saved = groupMemory.save(group.memory, measureJournals(group.journals))
     this.#doubt = { name, group }
     this.isCommitting = true
     try {
@@ -274,8 +274,8 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
 
   /** Behind the COMMIT, nothing that throws makes the group run again (S12). */
   #settle(group: Group<Name, Memory, Asked>, heads: Heads<Name>): void {
-    const { memory: kept, onCommitted } = this.#options
-    onCommitted(heads, () => kept.adopt?.(group.memory, measureJournals(group.journals)))
+    const { memory: groupMemory, onCommitted } = this.#options
+    onCommitted(heads, () => groupMemory.adopt?.(group.memory, measureJournals(group.journals)))
     for (const { resolve } of group.decided) resolve()
   }
 

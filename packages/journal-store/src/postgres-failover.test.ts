@@ -45,7 +45,7 @@ const open = async (url: string, name = 'notes', over: object = {}) => {
 const closeAll = async (): Promise<void> => {
   for (const store of opened.splice(0)) await store.close()
 }
-const textsOf = async (store: PostgresNotes): Promise<readonly string[]> =>
+const readTexts = async (store: PostgresNotes): Promise<readonly string[]> =>
   (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
     ({ text }) => text,
   )
@@ -78,7 +78,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         await holder.run('BEGIN; SELECT size FROM notes.take_heads()')
         expect(await appendText(store, 'others go on')).toBe(0)
         await expect(holder.commit()).rejects.toThrow(/connection|idle-in-transaction/i)
-        expect(await textsOf(store)).toEqual(['others go on'])
+        expect(await readTexts(store)).toEqual(['others go on'])
         await holder.end()
       })
 
@@ -148,7 +148,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         child.kill('SIGKILL')
         await once(child, 'close')
         await appendText(store, 'last')
-        const texts = await textsOf(store)
+        const texts = await readTexts(store)
         for (const line of printed.split('\n').slice(0, -1)) {
           const [at, text] = JSON.parse(line) as [number, string]
           expect(texts[at]).toBe(text)
@@ -185,7 +185,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
             over.abort()
             await Promise.all(writers)
 
-            const texts = await textsOf(stores[0])
+            const texts = await readTexts(stores[0])
             const stored = new Set(texts)
             expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
             expect(stored.size).toBe(texts.length)

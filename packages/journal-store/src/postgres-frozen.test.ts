@@ -20,7 +20,7 @@ import { openWriteProbe } from './write-probe.ts'
 /** A failing database is waited for at most 5 s, and these machines are slow. */
 const POLL = { timeout: 30_000, interval: 20 }
 
-const textsOf = async (store: PostgresNotes): Promise<readonly string[]> =>
+const readTexts = async (store: PostgresNotes): Promise<readonly string[]> =>
   (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
     ({ text }) => text,
   )
@@ -134,7 +134,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived + 100)
         over.abort()
         await Promise.all(writers)
-        const texts = await textsOf(stores[0])
+        const texts = await readTexts(stores[0])
         const stored = new Set(texts)
         expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
         expect(stored.size).toBe(texts.length)
@@ -208,7 +208,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       expect(isAcknowledged).toBe(false)
       pair.startStandby()
       await writing
-      expect(await textsOf(store)).toEqual(['confirmed', 'in doubt'])
+      expect(await readTexts(store)).toEqual(['confirmed', 'in doubt'])
     })
 
     it('S13: no standby confirms: a write is refused as not known in time, readiness says why, and the write is there once the standby is back', async () => {
@@ -231,7 +231,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       pair.startStandby()
       await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
       await appendText(store, 'after')
-      expect(await textsOf(store)).toEqual(['confirmed', 'in doubt', 'after'])
+      expect(await readTexts(store)).toEqual(['confirmed', 'in doubt', 'after'])
     })
 
     it('a promoted server whose copied settings name dead standbys: readiness says that commits wait, until it is told to wait for nobody', async () => {

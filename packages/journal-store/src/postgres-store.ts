@@ -5,7 +5,7 @@
  */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
-import { headOfRow } from './growing-journal.ts'
+import { headOfRow, LEAVES_PER_READ } from './growing-journal.ts'
 import { PostgresCommit } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
@@ -91,9 +91,6 @@ async function requireSchema({ kind, rows }: PostgresSource<string>): Promise<vo
   if (found !== known)
     throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
 }
-
-/** Leaf hashes read at once. */
-const LEAVES_PER_READ = 10_000
 
 /** Counts all leaves of a journal; rejects with the service's error if any are missing. */
 export async function countLeaves(

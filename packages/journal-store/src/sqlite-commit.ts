@@ -30,7 +30,7 @@ type SqliteCommitOptions<Name extends string, Memory, Asked> = {
   readonly kind: SqliteKind<Name>
   /** As they are committed at opening. */
   readonly heads: Heads<Name>
-  readonly options: {
+  readonly opening: {
     readonly memory: GroupMemory<Name, Memory, Asked>
     readonly aroundCommit?: (commit: () => void) => void
     readonly runMs?: number
@@ -40,7 +40,7 @@ type SqliteCommitOptions<Name extends string, Memory, Asked> = {
 
 /** Commits groups of writes; see openWriteQueue. */
 export class SqliteCommit<Name extends string, Memory, Asked> {
-  readonly #of: SqliteCommitOptions<Name, Memory, Asked>
+  readonly #options: SqliteCommitOptions<Name, Memory, Asked>
   readonly #rows: Rows
   readonly #listeners = new Set<(grown: readonly Name[]) => void>()
   #heads: Heads<Name>
@@ -48,10 +48,10 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   #seenVersion: number | undefined
   #isRelaxed = false
 
-  constructor(of: SqliteCommitOptions<Name, Memory, Asked>) {
-    this.#of = of
-    this.#rows = openSqliteRows(of.database, of.kind.Unavailable)
-    this.#heads = of.heads
+  constructor(options: SqliteCommitOptions<Name, Memory, Asked>) {
+    this.#options = options
+    this.#rows = openSqliteRows(options.database, options.kind.Unavailable)
+    this.#heads = options.heads
     this.#seenVersion = this.#readVersion()
   }
 
@@ -70,7 +70,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   catchUp(): void {
     const version = this.#readVersion()
     if (version === this.#seenVersion) return
-    const heads = readStoredHeads(this.#of.ask, this.#of.kind)
+    const heads = readStoredHeads(this.#options.ask, this.#options.kind)
     this.#seenVersion = version
     this.#takeHeads(heads)
   }
@@ -78,7 +78,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   /** Settles a group; never rejects. */
   readonly commit = async (writes: readonly Write<Name, Memory, Asked>[]): Promise<void> => {
     this.#rollBack()
-    for (let isLocked = !this.#of.kind.isAlone; ; ) {
+    for (let isLocked = !this.#options.kind.isAlone; ; ) {
       try {
         await this.#attempt(writes, isLocked)
         return
@@ -96,7 +96,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   }
 
   async #attempt(writes: readonly Write<Name, Memory, Asked>[], isLocked: boolean): Promise<void> {
-    const { aroundCommit, memory } = this.#of.options
+    const { aroundCommit, memory } = this.#options.opening
     if (isLocked) this.#begin(writes)
     const group = await this.#decide(writes)
     if (!isLocked) {
@@ -111,7 +111,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     // Only now is it so, for this process too.
     this.#attemptBehind(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
     this.#takeHeads(
-      eachJournal(this.#of.kind, (_, name): CompactRange => group.journals[name].range),
+      eachJournal(this.#options.kind, (_, name): CompactRange => group.journals[name].range),
     )
     for (const { resolve } of group.decided) resolve()
   }
@@ -120,10 +120,10 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     writes: readonly Write<Name, Memory, Asked>[],
   ): Promise<Group<Name, Memory, Asked>> {
     this.catchUp()
-    const { memory: kept, runMs } = this.#of.options
+    const { memory: groupMemory, runMs } = this.#options.opening
     const running = writes.filter(({ isRejected }) => !isRejected)
     const asked = running.flatMap((write) => (write.asked === undefined ? [] : [write.asked]))
-    const memory = (await kept.read(this.#rows, asked)) as Memory
+    const memory = (await groupMemory.read(this.#rows, asked)) as Memory
     return decideGroup({
       writes: running,
       heads: this.#heads,
@@ -136,8 +136,8 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   }
 
   #save({ journals, memory, statements }: Group<Name, Memory, Asked>): void {
-    const { ask, database, kind, options } = this.#of
-    for (const { text, values } of options.memory.save(memory, measureJournals(journals)))
+    const { ask, database, kind, opening } = this.#options
+    for (const { text, values } of opening.memory.save(memory, measureJournals(journals)))
       ask(text, values)
     eachJournal(kind, (table, name) => saveEntries(ask, { name, table, journal: journals[name] }))
     for (const { text, values, write } of statements) {
@@ -152,23 +152,23 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
 
   #begin(writes: readonly Write<Name, Memory, Asked>[]): void {
     this.#setRelaxed(chooseDurability(writes) === 'relaxed')
-    this.#of.ask('BEGIN IMMEDIATE')
+    this.#options.ask('BEGIN IMMEDIATE')
   }
 
   /** In WAL the next full commit carries a relaxed one to the disk. */
   #setRelaxed(isRelaxed: boolean): void {
     if (this.#isRelaxed === isRelaxed) return
-    this.#of.database.exec(`PRAGMA synchronous = ${isRelaxed ? 'NORMAL' : 'FULL'}`)
+    this.#options.database.exec(`PRAGMA synchronous = ${isRelaxed ? 'NORMAL' : 'FULL'}`)
     this.#isRelaxed = isRelaxed
   }
 
   #commitNow(): void {
-    this.#of.ask('COMMIT')
+    this.#options.ask('COMMIT')
   }
 
   #rollBack(): void {
     try {
-      if (this.#of.database.isTransaction) this.#of.ask('ROLLBACK')
+      if (this.#options.database.isTransaction) this.#options.ask('ROLLBACK')
     } catch (error) {
       // The next group begins with it.
       this.#problem(error)
@@ -177,7 +177,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
 
   #refuse(writes: readonly Write<Name, Memory, Asked>[], cause: unknown): void {
     const reason = `nothing was written: ${messageOf(cause)}`
-    const error = new this.#of.kind.Unavailable(reason, { cause })
+    const error = new this.#options.kind.Unavailable(reason, { cause })
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
   }
 
@@ -200,13 +200,14 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   }
 
   #problem(error: unknown): void {
-    this.#of.options.onProblem?.(error)
+    this.#options.opening.onProblem?.(error)
   }
 
-  readonly #explain = (error: unknown): unknown => explainSqlite(this.#of.kind.Unavailable)(error)
+  readonly #explain = (error: unknown): unknown =>
+    explainSqlite(this.#options.kind.Unavailable)(error)
 
   #readVersion(): number | undefined {
-    const rows: readonly (readonly [number])[] = this.#of.ask('PRAGMA data_version')
+    const rows: readonly (readonly [number])[] = this.#options.ask('PRAGMA data_version')
     return rows[0]?.[0]
   }
 }

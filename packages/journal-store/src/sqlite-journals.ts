@@ -2,7 +2,12 @@
  * Journals in a SQLite file. Each is a table `at INTEGER PRIMARY KEY, leaf_hash BLOB` with the columns of its cells, and a table
  * of the same name with `_nodes (place, hash)`; `journals (name, size, peaks)` has the heads.
  */
-import { type CompactRange, createCompactRange, type TreeHead } from '@tallystick/hashchain'
+import {
+  type CompactRange,
+  createCompactRange,
+  HASH_BYTES,
+  type TreeHead,
+} from '@tallystick/hashchain'
 import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
 import {
   completedNode,
@@ -10,11 +15,13 @@ import {
   headOfRow,
   joinPeaks,
   LEAVES_PER_NODE,
+  LEAVES_PER_READ,
 } from './growing-journal.ts'
 import type { SqliteFileKind } from './sqlite-database.ts'
 import type { Ask } from './sqlite-rows.ts'
 import type { Journal } from './store.ts'
 import { eachJournal, type JournalTable, type StoreKind } from './store-kind.ts'
+import type { Heads } from './write-group.ts'
 
 type SqliteTable = JournalTable & {
   /** The columns besides `at` and `leaf_hash`, in the order of an entry's cells. */
@@ -27,10 +34,6 @@ export type SqliteKind<Name extends string> = SqliteFileKind &
     /** Whether one process at a time may have it. It then holds a lock, and counts every leaf at opening. */
     readonly isAlone: boolean
   }
-
-/** Leaf hashes read at once. */
-const LEAVES_PER_READ = 10_000
-const HASH_BYTES = 32
 
 const isHash = (cell: unknown): cell is Uint8Array =>
   cell instanceof Uint8Array && cell.length === HASH_BYTES
@@ -93,8 +96,6 @@ export function readLeaves(
     return refuse(`it has ${stored} entries, of which the first ${range.size} are in order`)
   return { kind: 'read', range, nodes }
 }
-
-type Heads<Name extends string> = Readonly<Record<Name, CompactRange>>
 
 /** The heads that the last commit stored. */
 export function readStoredHeads<Name extends string>(

@@ -102,7 +102,7 @@ const verify = async () => {
   }
 }
 
-const placeOf = (kind: SqliteKind<'notes'>): PlaceUnderTest => ({
+const preparePlace = (kind: SqliteKind<'notes'>): PlaceUnderTest => ({
   databasePath,
   open: (over) => openNotes(kind, over),
   texts: async () => tinker(textsIn),
@@ -119,8 +119,8 @@ const placeOf = (kind: SqliteKind<'notes'>): PlaceUnderTest => ({
   end: async () => undefined,
 })
 
-describeStore('SQLite, one process', async () => placeOf(LONE_NOTES))
-describeStore('SQLite, several processes', async () => placeOf(COMMON_NOTES))
+describeStore('SQLite, one process', async () => preparePlace(LONE_NOTES))
+describeStore('SQLite, several processes', async () => preparePlace(COMMON_NOTES))
 
 describe.each([
   ['one process', LONE_NOTES],

@@ -132,7 +132,7 @@ async function openOn<Name extends string, Memory, Asked>(
     : readStoredHeads(ask, kind)
   const reading = openReading(database, kind, options.databasePath)
   try {
-    const writer = new SqliteCommit({ ask, database, heads: found, kind, options })
+    const writer = new SqliteCommit({ ask, database, heads: found, kind, opening: options })
     const journals = eachJournal(kind, ({ table }, name) =>
       openCommittedJournal(reading.rows, { table, head: () => writer.heads[name] }),
     )

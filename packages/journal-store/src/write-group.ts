@@ -122,7 +122,11 @@ export async function decideGroup<Name extends string, Memory, Asked>(
 }
 
 /** What one write changes; it counts once the write has returned. */
-function openDraft<Name extends string, Memory>(of: {
+function openDraft<Name extends string, Memory>({
+  journals,
+  memory,
+  rows,
+}: {
   readonly journals: Readonly<Record<Name, GrowingJournal>>
   readonly memory: Memory
   readonly rows: Rows
@@ -135,13 +139,13 @@ function openDraft<Name extends string, Memory>(of: {
   const requireOpen = (): void => {
     if (!isOpen) throw new Error('a write has ended: it reads and changes nothing any more')
   }
-  const size = (name: Name): number => of.journals[name].range.size + (appended[name] ?? 0)
+  const size = (name: Name): number => journals[name].range.size + (appended[name] ?? 0)
   const tx: Tx<Name, Memory> = {
-    memory: of.memory,
+    memory,
     rows: async (text, values) => {
       requireOpen()
       try {
-        return await of.rows(text, values)
+        return await rows(text, values)
       } catch (error) {
         refusal ??= { error }
         throw error
@@ -152,7 +156,7 @@ function openDraft<Name extends string, Memory>(of: {
       requireOpen()
       const index = size(name)
       appended[name] = (appended[name] ?? 0) + 1
-      changes.push(() => of.journals[name].append(leaf, cells))
+      changes.push(() => journals[name].append(leaf, cells))
       return index
     },
     run: (text, values) => {

@@ -59,18 +59,18 @@ export async function findVersion(
 export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainSeals, 'sealFor'>) {
   const { ask, sql } = source
   /** Where a chain was found; the way is the same for one that is not there (C30). */
-  const placeOf = async ({ audience, domain, patient }: ChainSlot, found?: FoundChain) => {
+  const findSeal = async ({ audience, domain, patient }: ChainSlot, found?: FoundChain) => {
     const slot = { patient, domain, audience, turn: found?.chain[7] ?? 0 }
     return { slot, seal: await sealFor([chainName(slot)]) }
   }
   return {
     latest: async (slot) => {
       const found = await findChain(source, slot)
-      return latestOf(found, await placeOf(slot, found))
+      return latestOf(found, await findSeal(slot, found))
     },
     version: async (slot, number) => {
       const found = await findWithBefore(source, slot, number)
-      return versionOf(found, number, await placeOf(slot, found))
+      return versionOf(found, number, await findSeal(slot, found))
     },
     leaf: async (slot, version) => {
       const found = await findChain(source, slot)
@@ -82,7 +82,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     head: async (slot) => {
       const found = await findChain(source, slot)
       if (found === undefined || isErased(found.chain)) return undefined
-      return headOf(found, (await placeOf(slot, found)).seal)
+      return headOf(found, (await findSeal(slot, found)).seal)
     },
     erased: () => erasedChains(source),
     freed: async () => (await ask<ChainRow>(sql.lastFreed)).map(namedChain),

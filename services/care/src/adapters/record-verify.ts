@@ -230,7 +230,7 @@ async function knownPart(
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
 }
 
-const chainOf = async (source: RecordSource, number: number): Promise<ChainRow | undefined> =>
+const readChain = async (source: RecordSource, number: number): Promise<ChainRow | undefined> =>
   (await chainsById(source, [number])).get(number)
 
 async function* verifyOne(
@@ -239,7 +239,7 @@ async function* verifyOne(
   { known, rest }: { readonly known?: KnownVerdict | undefined; readonly rest: Rest },
 ): AsyncGenerator<ChainVerification> {
   const { seals, source } = of
-  const chain = await chainOf(source, number)
+  const chain = await readChain(source, number)
   if (chain === undefined) return
   const name = chainName(slotOfChain(chain))
   const isKnown = known !== undefined && !isErasedChain(chain)
@@ -252,7 +252,7 @@ async function* verifyOne(
     isMore = slice.length === limit
     await rest()
   }
-  const now = await chainOf(source, number)
+  const now = await readChain(source, number)
   if (now === undefined) return
   const seal = await seals.sealFor([name])
   yield await judge(of, { chain: now, state, seal })

@@ -9,12 +9,14 @@ export type Position = {
 }
 
 /** Versions of both audiences are counted together: every append locks both journals' heads. */
-export const placeOf = ({ assistant, user }: Pick<Position, 'user' | 'assistant'>): number =>
+export const countVersions = ({ assistant, user }: Pick<Position, 'user' | 'assistant'>): number =>
   user + assistant
 
 /** Whether a position comes before another one. */
 export const isBefore = (left: Position, right: Position): boolean =>
-  placeOf(left) === placeOf(right) ? left.told < right.told : placeOf(left) < placeOf(right)
+  countVersions(left) === countVersions(right)
+    ? left.told < right.told
+    : countVersions(left) < countVersions(right)
 
 /** Whether a position is within what journals of these sizes hold. */
 export const isWithinSizes = (

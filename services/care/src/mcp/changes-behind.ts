@@ -26,7 +26,7 @@ export async function changesBehind(
   context: CallContext,
   cursor: string | undefined,
 ): Promise<ChangesBehind> {
-  const { place, truncated, versions } = await readPage(context, placeOf(context, cursor))
+  const { place, truncated, versions } = await readPage(context, readPlace(context, cursor))
   const byChain = Map.groupBy(versions, (version) => chainUri(version))
   const changed: ChangedRecord[] = []
   const failed: string[] = []
@@ -80,7 +80,7 @@ const cursorAt = (place: Place): string =>
   ).toString('base64url')
 
 /** The place that a cursor names. One that names what the caller may not see is no cursor. */
-function placeOf(context: CallContext, cursor: string | undefined): Place {
+function readPlace(context: CallContext, cursor: string | undefined): Place {
   if (cursor === undefined) return {}
   const place: Partial<Record<Audience, WrittenVersion>> = {}
   for (const [at, part] of partsOf(cursor).entries()) {

@@ -2,7 +2,7 @@
  * What happened at a place, as frames: what it says, to whom, and in which order (C4). A frame is rendered when the first stream
  * needs it, and shared by all. Scopes, level and subscription are judged when a stream takes it, live and replayed alike.
  */
-import { type Position, placeOf } from '../domain/position.ts'
+import { countVersions, type Position } from '../domain/position.ts'
 import type { PlacedFree, PlacedVersion, Revision } from '../domain/record-store.ts'
 import { mayRead } from '../domain/scopes.ts'
 import { LOG_LEVELS, type LogLevel } from '../wire/mcp.ts'
@@ -111,7 +111,7 @@ export class Happening {
     this.slot = parts.slot
     this.uri = chainUri(parts.slot)
     this.version = parts.version
-    this.place = placeOf(parts.at)
+    this.place = countVersions(parts.at)
   }
 
   static written(
@@ -171,7 +171,7 @@ export class Happening {
   }
 
   #toldAt(from: Position): number {
-    return placeOf(from) === this.place ? from.told - this.first : 0
+    return countVersions(from) === this.place ? from.told - this.first : 0
   }
 
   #kindsFor({ ownScopes, session }: Listener, hasNotice: boolean): readonly boolean[] {

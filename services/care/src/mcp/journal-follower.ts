@@ -4,7 +4,7 @@
  * up. Nothing that is told is stored a second time.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { isBefore, type Position, placeOf } from '../domain/position.ts'
+import { countVersions, isBefore, type Position } from '../domain/position.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { Happening } from './frames.ts'
 import { JournalPages, type Page, type PagesStore, type Sizes } from './journal-pages.ts'
@@ -55,13 +55,13 @@ export function createJournalFollower(deps: FollowerDeps) {
       end = { ...to, told: 0 }
       return clear()
     }
-    if (placeOf(to) <= placeOf(end) && !isFreeDue) return
+    if (countVersions(to) <= countVersions(end) && !isFreeDue) return
     const clearsBefore = clears
     const page = await pages.everything(end, to).catch((error: unknown) => {
       dueMs = sinceMs
       throw error
     })
-    if (clears !== clearsBefore || placeOf(page.end) < placeOf(to)) dueMs = sinceMs
+    if (clears !== clearsBefore || countVersions(page.end) < countVersions(to)) dueMs = sinceMs
     // What was erased meanwhile may be in it.
     if (clears !== clearsBefore) return
     isFreeDue = false

@@ -1,5 +1,5 @@
 /** What happened behind a position, read from the journals: for all streams, or for one that stands further back. */
-import { isBefore, type Position, placeOf } from '../domain/position.ts'
+import { countVersions, isBefore, type Position } from '../domain/position.ts'
 import type { PlacedVersion, RecordStore } from '../domain/record-store.ts'
 import { reachOf } from '../domain/scopes.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
@@ -33,7 +33,7 @@ const topicsOf = ({ session }: Listener, from: Position) =>
   [...(session.subscriptions ?? [])].flatMap(([uri, since]) => {
     const parsed = parseRecordUri(uri)
     if (parsed === undefined || parsed.version !== undefined) return []
-    return [{ ...parsed.slot, from: Math.max(since, placeOf(from)) }]
+    return [{ ...parsed.slot, from: Math.max(since, countVersions(from)) }]
   })
 
 const inOrder = (happenings: readonly Happening[]): readonly Happening[] =>
@@ -50,7 +50,7 @@ export class JournalPages {
 
   /** The next page for all streams. */
   async everything(from: Position, to: Sizes): Promise<Page> {
-    const range = { from: placeOf(from), to: placeOf(to), limit: PAGE_VERSIONS }
+    const range = { from: countVersions(from), to: countVersions(to), limit: PAGE_VERSIONS }
     const versions = await this.#store.behind({ reach: EVERYTHING, ...range })
     return this.#readRevisions(
       await this.#pageOf(versions, { from, to, limit: PAGE_VERSIONS }),
@@ -82,11 +82,11 @@ export class JournalPages {
 
   /** What changed behind a position, once for each record, and without notices. */
   async newestFor(listener: Listener, { from, to }: Range): Promise<Page> {
-    const end = { to: placeOf(to), limit: 1, isNewest: true }
+    const end = { to: countVersions(to), limit: 1, isNewest: true }
     const reach = reachOf(listener.session.scopes)
     const [newest, [first]] = await Promise.all([
       this.#store.behindInTopics({ topics: topicsOf(listener, from), ...end }),
-      this.#store.behind({ reach, from: placeOf(from), isFirst: true, ...end }),
+      this.#store.behind({ reach, from: countVersions(from), isFirst: true, ...end }),
     ])
     const page = await this.#pageOf(newest, { from, to, limit: Number.POSITIVE_INFINITY })
     const byUri = new Map(page.happenings.map((happening) => [happening.uri, happening]))
@@ -103,8 +103,11 @@ export class JournalPages {
   ): Promise<Page> {
     const serviceName = this.#serviceName
     const last = versions.length < limit ? undefined : versions.at(-1)
-    const endPlace = last === undefined ? placeOf(to) : last.place
-    const frees = Map.groupBy(await this.#store.freesBehind(placeOf(from), endPlace), placeOf)
+    const endPlace = last === undefined ? countVersions(to) : last.place
+    const frees = Map.groupBy(
+      await this.#store.freesBehind(countVersions(from), endPlace),
+      countVersions,
+    )
     const countAt = (place: number): number => frees.get(place)?.length ?? 0
     const written = versions.map((version) =>
       Happening.written(version, { first: countAt(version.place), serviceName }),
@@ -133,11 +136,11 @@ export class JournalPages {
     listener: Listener,
     { from, limit, to }: Range & { readonly limit: number },
   ): Promise<readonly PlacedVersion[]> {
-    const range = { to: placeOf(to), limit }
+    const range = { to: countVersions(to), limit }
     const all = {
       ...range,
       reach: reachOf(listener.session.scopes),
-      from: placeOf(from),
+      from: countVersions(from),
     }
     if (letsNoticeThrough(listener.session.logLevel)) return this.#store.behind(all)
     const found = await Promise.all([

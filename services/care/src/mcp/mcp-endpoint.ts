@@ -2,7 +2,7 @@
 
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
-import { placeOf } from '../domain/position.ts'
+import { countVersions } from '../domain/position.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
@@ -139,7 +139,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     bearer: guards.modernBearer,
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
-    place: () => placeOf(follower.sizes()),
+    place: () => countVersions(follower.sizes()),
     onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush }

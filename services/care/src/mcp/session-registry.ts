@@ -4,7 +4,7 @@
  */
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
-import { isWithinSizes, type Position, placeOf } from '../domain/position.ts'
+import { countVersions, isWithinSizes, type Position } from '../domain/position.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
 import type { RestoredSessions, SessionStore, StoredSession } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
@@ -153,7 +153,7 @@ export class SessionRegistry {
       if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, told: 0 }
       this.#add(session)
       for (const [uri, since] of stored.subscriptions)
-        this.subscriptions.add(session, uri, Math.min(since, placeOf(sizes)))
+        this.subscriptions.add(session, uri, Math.min(since, countVersions(sizes)))
     }
   }
 
@@ -227,7 +227,7 @@ export class SessionRegistry {
     if (session.isEnded || session.subscriptions?.has(uri) === true) return true
     if ((session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax)
       return false
-    const since = placeOf(this.#deps.sizes())
+    const since = countVersions(this.#deps.sizes())
     this.subscriptions.add(session, uri, since)
     this.#deps.store.save([{ kind: 'subscribed', session: session.number, uri, since }])
     return true

@@ -99,7 +99,11 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
           bytes: Number(request.headers['content-length'] ?? MCP_BODY_BYTES_MAX),
           requestId: request.id,
         },
-        onSold: (deliver) => void reply.raw.once('finish', () => void deliver()),
+        onSold: (deliver) =>
+          void reply.raw.once('finish', () => {
+            // An answer that could not be sent finishes with another status (X9).
+            if (reply.raw.statusCode === 200) void deliver()
+          }),
         onFailure: (error) => request.log.error({ err: error }, 'a call of /mcp failed'),
       },
     )
