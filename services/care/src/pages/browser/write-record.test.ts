@@ -66,6 +66,13 @@ describe('refused, each with its own sentence', () => {
       { authorLabel: 'This holds half a character (a lone surrogate), which cannot be stored.' },
     ],
     [{ authorId: '' }, { authorId: 'Give your id.' }],
+    [
+      { authorId: '\u{e0000}', authorLabel: '\u200b' },
+      {
+        authorId: 'This is not one line of visible characters. Type it anew.',
+        authorLabel: 'This is not one line of visible characters. Type it anew.',
+      },
+    ],
     [{ audience: '' }, { audience: 'Choose who may hear it.' }],
     [
       { staleAfter: '2026-01-01T00:00' },

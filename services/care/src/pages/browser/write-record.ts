@@ -4,7 +4,7 @@
  */
 import { fetchInTime } from '@tallystick/service-kit/browser'
 import { hasLoneSurrogate, isRecordName, isWritableName } from '../../wire/record-uri.ts'
-import { isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
+import { isSeen, isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
 import { serviceName } from './read-record.ts'
@@ -82,7 +82,8 @@ function textProblem(
   if (name === 'value') return isWritableValue(text) ? undefined : HOLDS_CONTROLS
   if (!isWritableLine(text)) return NOT_A_LINE
   if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
-  if (name === 'authorId' || name === 'authorLabel') return undefined
+  if (name === 'authorId' || name === 'authorLabel')
+    return text === '' || isSeen(text) ? undefined : NOT_A_LINE
   if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
   return text === text.trim()
     ? hiddenProblem(text)
