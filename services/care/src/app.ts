@@ -108,6 +108,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         verifySignature,
         tokens,
         ownLabel,
+        language: config.LANGUAGE,
         publish,
         audit,
         isoNow,

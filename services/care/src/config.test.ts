@@ -16,6 +16,11 @@ const refused = (expected: RegExp) => [
   { variable: 'CHAIN_KEYS_URL', expected: expect.stringMatching(expected) as string },
 ]
 
+const languageFor = (LANGUAGE: string) => {
+  const reading = readConfig(careConfigSchema, { ...good, LANGUAGE })
+  return reading.kind === 'invalid' ? reading : reading.config.LANGUAGE
+}
+
 const KEY = Buffer.alloc(32, 65).toString('base64')
 
 testConfig({
@@ -79,6 +84,13 @@ describe('S3: the environment of care', () => {
     if (reading.kind === 'invalid') throw new Error('it was refused')
     expect(JSON.stringify(reading.config)).not.toContain('AAAAAAAA')
     expect(checkpointSeedOf(reading.config)).toEqual(Buffer.alloc(32, 65))
+  })
+
+  test('C37: LANGUAGE is a BCP 47 tag; a desktop’s list of languages says nothing about records', () => {
+    expect(languageFor('PT-br')).toBe('pt-BR')
+    expect(languageFor('en_GB:en')).toBeUndefined()
+    for (const wrong of ['de_DE', 'German', 'deutsch sprache'])
+      expect(languageFor(wrong)).toMatchObject({ problems: [{ variable: 'LANGUAGE' }] })
   })
 
   test('C20: TOKEN_SECRET is a ring, AUTHORIZATION_SERVERS a JSON array', () => {

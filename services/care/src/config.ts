@@ -22,6 +22,7 @@ import { z } from 'zod'
 import { authorLabelTable } from './domain/author-labels.ts'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
 import { DEFAULT_MCP_LIMITS } from './mcp/limits.ts'
+import { readLanguageTag } from './wire/language-tag.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
@@ -101,6 +102,12 @@ const origins = () =>
     (text) => URL.parse(text)?.origin === text,
   )
 
+/** Desktops set LANGUAGE to a list of their own, gettext's `en_GB:en`: it says nothing about records. */
+const languageField = () =>
+  parsedField((text) => (text.includes(':') ? 'und' : readLanguageTag(text)), {
+    expected: 'a BCP 47 tag, such as de or pt-BR',
+  }).transform((tag) => (tag === 'und' ? undefined : tag))
+
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
 
 const fields = z.object({
@@ -165,6 +172,11 @@ const fields = z.object({
     .prefault('public')
     .describe(
       '`private`: /verify asks for a token with one of this service’s scopes before it shows names of patients and topics; `public`: it does not.',
+    ),
+  LANGUAGE: languageField()
+    .optional()
+    .describe(
+      'Language of records that name none, as a BCP 47 tag. If unset, it is unknown, and nothing guesses it.',
     ),
   READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')

@@ -105,6 +105,7 @@ function openMcp(
     allowedOrigins: config.ALLOWED_ORIGINS,
     serviceName: config.SERVICE_NAME,
     version: CARE_VERSION,
+    language: config.LANGUAGE,
     replayBeyond: config.REPLAY_BEYOND,
     limits: {
       idleMs: config.SESSION_IDLE_SECONDS * 1_000,

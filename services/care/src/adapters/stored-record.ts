@@ -160,6 +160,7 @@ export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
     // It is the entry's own; a broken version shows only the time stored beside it.
     writtenAt: newest?.[3] ?? '',
     priority: lone?.kind === 'holds' ? lone.priority : undefined,
+    language: lone?.kind === 'holds' ? lone.language : undefined,
     sequence: id,
   }
 }

@@ -10,6 +10,8 @@ export type CareRecord = ChainSlot & {
   /** ISO 8601; after this the record is stale. */
   readonly staleAfter?: string | undefined
   readonly priority?: number | undefined
+  /** A BCP 47 tag: what the value is written in. Not part of the version hash (C37). */
+  readonly language?: string | undefined
   /** From 1, without gaps. */
   readonly version: number
   /** Lower-case hex; see packages/hashchain. */

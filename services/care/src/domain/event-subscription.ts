@@ -96,14 +96,14 @@ export async function readEvent(
   const read = await store.version(row, row.version)
   if (read.kind !== 'found') return undefined
   const { latestVersion, previous, record } = read
-  const { version, versionHash, writtenAt } = record
+  const { language, version, versionHash, writtenAt } = record
   const uri = versionUri(record, version)
   const retracts = previous !== undefined && previous.value !== record.value
   const event = {
     eventId: eventIdOf(uri, versionHash),
     name: RECORD_REVISED.name,
     timestamp: writtenAt,
-    data: { uri, version, versionHash, retracts },
+    data: { uri, version, versionHash, retracts, language },
     cursor,
   }
   return { event, record, isLatest: latestVersion === row.version }

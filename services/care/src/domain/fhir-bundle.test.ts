@@ -80,6 +80,13 @@ describe('an export as a FHIR R4 bundle', () => {
     for (const resource of resourcesOf(bundle)) validateResource(resource)
   })
 
+  test('C37: a sentence is in its language', async () => {
+    await add({ value: 'Zwei Tabletten.', language: 'de-AT' })
+    const [document] = documentsOf(await exported())
+    expect(document?.content[0]?.attachment.language).toBe('de-AT')
+    expect(judge(document ?? {})).toMatchObject({ valid: true })
+  })
+
   test('every version is a document with its sentence, hash and author; the newest of a chain is current', async () => {
     await fillStore()
     const documents = documentsOf(await exported()).filter(

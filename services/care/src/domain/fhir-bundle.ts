@@ -102,7 +102,7 @@ function documentOf(
   record: CareRecord,
   { status, systems }: { readonly status: Status; readonly systems: Systems },
 ) {
-  const { audience, domain, patient, prevHash, priority, staleAfter, version } = record
+  const { audience, domain, language, patient, prevHash, priority, staleAfter, version } = record
   const extension = [
     ...(staleAfter === undefined ? [] : [{ url: systems.staleAfter, valueString: staleAfter }]),
     ...(priority === undefined ? [] : [{ url: systems.priority, valueDecimal: priority }]),
@@ -131,6 +131,7 @@ function documentOf(
       {
         attachment: {
           contentType: 'text/plain; charset=utf-8',
+          language,
           data: Buffer.from(record.value).toString('base64'),
         },
       },

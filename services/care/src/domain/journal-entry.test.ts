@@ -42,6 +42,7 @@ const record = fc.record(
     authorLabel: fc.oneof(text, tricky),
     staleAfter: fc.oneof(text, tricky),
     priority: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    language: fc.stringMatching(/^[A-Za-z]{2,8}(-[A-Za-z0-9]{2,8}){0,2}$/),
   },
   { requiredKeys: ['patient', 'domain', 'audience', 'value', 'authorId', 'authorLabel'] },
 )
@@ -91,6 +92,13 @@ describe('C9: journal entries', () => {
     )
   })
 
+  it('C37: the language stands in the entry, and the version hash is the same without it', () => {
+    const { random: _, ...fields } = sample
+    const german = entryOf({ ...fields, language: 'de' })
+    expect(writeJournalEntry(german)).toContain('"domain":"tea","language":"de","patient":"ann"')
+    expect(german.versionHash).toBe(sample.versionHash)
+  })
+
   it('the random bytes are not part of the record', () => {
     expect(recordOf(sample)).not.toHaveProperty('random')
   })
@@ -112,6 +120,10 @@ describe('C9: journal entries', () => {
     ],
     ['an invalid hash', (entry: string) => entry.replace('abab', 'ABAB')],
     ['half a surrogate pair', (entry: string) => entry.replace('No sugar', '\\ud800')],
+    [
+      'a language that is no tag',
+      (entry: string) => entry.replace(',"patient"', ',"language":"d,e","patient"'),
+    ],
     ['no object', () => '7'],
     ['no JSON', (entry: string) => entry.slice(1)],
   ])('a text with %s is not an entry', (_what, change) => {
@@ -132,6 +144,7 @@ describe('C8: the preimage cut out of an entry, and the priority', () => {
           preimage: versionPreimage(entry),
           // JSON knows no minus zero.
           priority: entry.priority === 0 ? 0 : entry.priority,
+          language: entry.language,
         })
       }),
       { numRuns: 500 },

@@ -3,6 +3,7 @@
 // (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does.
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { z } from 'zod'
+import { isTagShaped } from '../wire/language-tag.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
@@ -23,13 +24,14 @@ const LEAF_PREFIX = '\u0000'
 
 /** The text of an entry; its UTF-8 bytes are the journal's leaf. */
 export function writeJournalEntry(entry: JournalEntry): string {
-  const { audience, authorId, authorLabel, domain, patient, prevHash, priority, random } = entry
-  const { staleAfter, value, version, versionHash: hash, writtenAt } = entry
+  const { audience, authorId, authorLabel, domain, language, patient, prevHash, priority } = entry
+  const { random, staleAfter, value, version, versionHash: hash, writtenAt } = entry
   return canonicalJson({
     audience,
     authorId,
     authorLabel,
     domain,
+    ...(language === undefined ? {} : { language }),
     patient,
     prevHash,
     ...(priority === undefined ? {} : { priority }),
@@ -51,6 +53,8 @@ export function requireStorable(record: NewRecord): void {
   const texts = [record.value, record.authorId, record.authorLabel, record.staleAfter ?? '']
   if (!texts.every((text) => text.isWellFormed()))
     throw new TypeError('a record holds no lone surrogate')
+  if (record.language !== undefined && !isTagShaped(record.language))
+    throw new TypeError('a language is a BCP 47 tag')
   if (record.priority !== undefined && !Number.isFinite(record.priority))
     throw new TypeError('a priority is a finite number')
 }
@@ -75,6 +79,7 @@ const journalEntry: z.ZodType<JournalEntry> = z.strictObject({
   authorId: z.string(),
   authorLabel: z.string(),
   domain: z.string().refine(isRecordName),
+  language: z.string().refine(isTagShaped).optional(),
   patient: z.string().refine(isRecordName),
   prevHash: z.string().regex(HEX_PATTERN),
   priority: z.number().optional(),
@@ -115,6 +120,7 @@ type EntryCut = {
   /** The text that hashes to `versionHash` (C8). */
   readonly preimage: string
   readonly priority: number | undefined
+  readonly language: string | undefined
 }
 
 /** Cuts entries of one chain; undefined for a text from another slot or in another form. */
@@ -126,13 +132,19 @@ type EntryCutter = (text: string, version: number) => EntryCut | undefined
  */
 export function createEntryCutter({ patient, domain, audience }: ChainSlot): EntryCutter {
   const start = `{"audience":"${audience}","authorId":`
-  const slotMembers = `,"domain":${JSON.stringify(domain)},"patient":${JSON.stringify(patient)},"prevHash":"`
+  const domainMember = `,"domain":${JSON.stringify(domain)}`
+  const patientMember = `,"patient":${JSON.stringify(patient)},"prevHash":"`
   return (text, version) => {
     if (!text.startsWith(start)) return undefined
     const authorEnd = text.indexOf(',"authorLabel":', start.length)
-    const slotStart = text.indexOf(slotMembers, authorEnd)
-    if (authorEnd < 0 || slotStart < 0) return undefined
-    const prevHashStart = slotStart + slotMembers.length
+    const domainStart = text.indexOf(domainMember, authorEnd)
+    if (authorEnd < 0 || domainStart < 0) return undefined
+    const domainEnd = domainStart + domainMember.length
+    const language = languageAt(text, domainEnd)
+    const patientStart =
+      domainEnd + (language === undefined ? 0 : LANGUAGE_NAME.length + language.length + 1)
+    if (!text.startsWith(patientMember, patientStart)) return undefined
+    const prevHashStart = patientStart + patientMember.length
     const prevHashEnd = prevHashStart + HEX_CHARS
     const priority = priorityAt(text, prevHashEnd + 1)
     const valueName = ',"value":'
@@ -161,8 +173,18 @@ export function createEntryCutter({ patient, domain, audience }: ChainSlot): Ent
       writtenAt,
       preimage: `["${prevHash}",${value},"${writtenAt}",${author}]`,
       priority,
+      language,
     }
   }
+}
+
+const LANGUAGE_NAME = ',"language":"'
+
+/** The language that an entry names at a place: a tag, which has nothing to escape. */
+function languageAt(text: string, at: number): string | undefined {
+  if (!text.startsWith(LANGUAGE_NAME, at)) return undefined
+  const start = at + LANGUAGE_NAME.length
+  return text.slice(start, text.indexOf('"', start))
 }
 
 /** The priority that an entry names at a place; it stands right before the random part. */

@@ -61,13 +61,14 @@ export function describeProofs(suite: RecordStoreFixture): void {
       ['authorLabel', 'Dr Osei', 'Dr Evil'],
       ['staleAfter', '2027', '2037'],
       ['priority', '"priority":1', '"priority":2'],
+      ['language', '"language":"de"', '"language":"da"'],
       ['audience', '"audience":"user"', '"audience":"assistant"'],
       ['patient', '"patient":"ann"', '"patient":"bob"'],
       ['random', '"random":"', '"random":"0'],
       ['writtenAt', '2026-06-01', '2026-06-02'],
     ])('a change to %s alone is found at its version', async (_field, was, is) => {
       await write()
-      await write({ staleAfter: '2027-01-01T00:00:00Z', priority: 1 })
+      await write({ staleAfter: '2027-01-01T00:00:00Z', priority: 1, language: 'de' })
       await tamper(TEA, 2, (entry) => entry.replace(was, is))
       expect(verdictOf(await verify(), TEA)).toMatchObject({ intact: false, brokenAt: 2 })
       expect(await suite.store.latest(TEA)).toEqual({ kind: 'broken', version: 2 })

@@ -72,6 +72,7 @@ export function describeRecordStore(
           authorId: 'o"brien\\,',
           authorLabel: '","domain":"x',
           staleAfter: '2026-07-01T00:00:00+02:00',
+          language: 'pt-BR',
           priority: -1.5e-7,
         }
         const written = await write(odd)

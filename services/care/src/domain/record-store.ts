@@ -65,11 +65,12 @@ export type ChainHead = ChainSlot & {
   readonly latestVersion: number
   readonly writtenAt: string
   readonly priority?: number | undefined
+  readonly language?: string | undefined
   /** Creation order, for paging. */
   readonly sequence: number
 }
 
-export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority'> & {
+export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority' | 'language'> & {
   /** The lowest version written since, whatever the times of later ones: a clock may be set back. */
   readonly firstSince: number
 }

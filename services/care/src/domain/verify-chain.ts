@@ -36,6 +36,7 @@ type LoneVersion =
       readonly prevHash: string
       readonly versionHash: string
       readonly priority: number | undefined
+      readonly language: string | undefined
     }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
@@ -50,8 +51,8 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
     if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
       return { kind: 'broken', fault: 'leaf' }
     if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
-    const { prevHash, priority, versionHash } = parts
-    return { kind: 'holds', prevHash, versionHash, priority }
+    const { language, prevHash, priority, versionHash } = parts
+    return { kind: 'holds', prevHash, versionHash, priority, language }
   }
 }
 

@@ -15,6 +15,11 @@ const CONTROLS = [
   ...Array.from({ length: 4 }, (_, at) => 0x20_66 + at),
 ].map((code) => String.fromCodePoint(code))
 
+const languageOf = (language: unknown, byDefault?: string) => {
+  const fields = readWriteFields({ ...body, language }, undefined, byDefault)
+  return fields.kind === 'valid' ? fields.record.language : 'invalid'
+}
+
 const audienceOf = (audience: unknown) => {
   const fields = readWriteFields({ ...body, audience })
   return fields.kind === 'valid' ? fields.record.audience : 'invalid'
@@ -48,6 +53,33 @@ describe('POST /write fields', () => {
       ['assistant'],
     ])
       expect(audienceOf(other)).toBe('user')
+  })
+
+  test('C37: language: a BCP 47 tag in its canonical spelling; by default the service’s, if that has one', () => {
+    expect(languageOf(undefined)).toBeUndefined()
+    expect(languageOf(null, 'de')).toBe('de')
+    for (const [given, stored] of [
+      ['de', 'de'],
+      ['PT-br', 'pt-BR'],
+      ['zh-hant-tw', 'zh-Hant-TW'],
+      ['und', 'und'],
+    ])
+      expect(languageOf(given, 'fr')).toBe(stored)
+    for (const wrong of [
+      '',
+      'de_DE',
+      'german',
+      'german language',
+      'd',
+      'de-',
+      'de"',
+      'de\n',
+      7,
+      {},
+      ['de'],
+    ])
+      expect([wrong, languageOf(wrong, 'fr')]).toEqual([wrong, 'invalid'])
+    expect(languageOf(`de-${'x'.repeat(40)}`)).toBe('invalid')
   })
 
   test('authorId: required on the HMAC path; on the bearer path defaults to the token sub', () => {

@@ -3,6 +3,7 @@
  * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
 import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { readLanguageTag } from '../wire/language-tag.ts'
 import { isWritableName } from '../wire/record-uri.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
@@ -40,14 +41,20 @@ type Bearer = {
 
 const isShort = (text: string): boolean => Buffer.byteLength(text) <= TEXT_BYTES_MAX
 
-/** Judges a parsed body; there is no `bearer` on the signed path. */
-export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
+/**
+ * Judges a parsed body; there is no `bearer` on the signed path. A record that names no language is in the service's `language`, if
+ * there is one, and stays in it when the service's changes (C37).
+ */
+export function readWriteFields(body: unknown, bearer?: Bearer, language?: string): WriteFields {
   const invalid: WriteFields = { kind: 'invalid', authorId: readableAuthor(body) }
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
   const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
   if (!isWritableName(patient) || !isWritableName(domain) || !isWritableValue(value)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
+  const named = parsed.data.language ?? undefined
+  const tag = named === undefined ? language : readLanguageTag(named)
+  if (named !== undefined && tag === undefined) return invalid
   const authorId = parsed.data.authorId || bearer?.sub
   if (authorId === undefined || !authorId.isWellFormed()) return invalid
   const isHeld = bearer?.ownLabel !== undefined
@@ -69,6 +76,7 @@ export function readWriteFields(body: unknown, bearer?: Bearer): WriteFields {
       value,
       authorId,
       authorLabel: label,
+      language: tag,
       staleAfter: staleAfter ?? undefined,
       // JSON's 1e999 parses to infinity, which JSON cannot write back.
       priority: typeof priority === 'number' && Number.isFinite(priority) ? priority : undefined,

@@ -13,6 +13,7 @@ import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import {
   type CallContext,
   cursorBehind,
+  inLanguage,
   noteHeard,
   noteRead,
   readCursor,
@@ -77,7 +78,7 @@ export async function changeOfChain(
   }
   const held = await found(firstSince - 1)
   const told = after < firstSince ? held : await found(after)
-  return changedRecord({ newest: latest.record, held, told, since })
+  return changedRecord({ newest: inLanguage(context, latest.record), held, told, since })
 }
 
 /** What changed for a patient since a time, record by record, as far as the caller may see. */
@@ -145,6 +146,7 @@ export function changedRecord(of: {
     previousValue: previousValue ?? null,
     withdrawn,
     authorLabel: newest.authorLabel,
+    language: newest.language,
     writtenAt: newest.writtenAt,
     retraction:
       previousValue === undefined

@@ -73,7 +73,7 @@ describe('C22: subscribing', () => {
     const { result } = await host.subscribe(url)
     expect(result).toMatchObject({ resultType: 'complete', truncated: false })
     expect(result?.['id']).toMatch(/^sub_[0-9a-f]{32}$/)
-    await write({ value: 'hidden sentence' })
+    await write({ value: 'hidden sentence', language: 'de' })
     await expect.poll(() => on.receiver.got).toHaveLength(1)
     const [got] = on.receiver.got
     expect(got?.event).toEqual({
@@ -85,6 +85,7 @@ describe('C22: subscribing', () => {
         version: 2,
         versionHash: expect.stringMatching(/^[0-9a-f]{64}$/),
         retracts: true,
+        language: 'de',
       },
       cursor: expect.any(String),
     })

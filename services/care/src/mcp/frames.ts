@@ -49,6 +49,7 @@ export function noticeMessage({
     authorLabel: cutOff(authorLabel),
     staleAfter: record.staleAfter,
     priority: record.priority,
+    language: record.language,
   }
   return {
     jsonrpc: '2.0',

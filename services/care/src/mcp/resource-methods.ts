@@ -61,7 +61,8 @@ export async function readNamed(context: CallContext, uri: string) {
 
 function listedChain(context: CallContext, head: ChainHead): object[] {
   const { audience, latestVersion, writtenAt, priority } = head
-  const facts = { version: latestVersion, audience, writtenAt }
+  const language = head.language ?? context.language
+  const facts = { version: latestVersion, audience, writtenAt, language }
   const annotations = recordAnnotations(head)
   const chain = {
     uri: chainUri(head),

@@ -36,6 +36,7 @@ export async function listRecords(
     version: head.latestVersion,
     writtenAt: head.writtenAt,
     priority: head.priority,
+    language: head.language ?? context.language,
   }))
   const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
   const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
@@ -76,6 +77,7 @@ export async function readRecord(
     age: ageLine(record, nowMs),
     stale: isStale(record, nowMs),
     authorLabel: record.authorLabel,
+    language: record.language,
     writtenAt: record.writtenAt,
     asOf: new Date(nowMs).toISOString(),
     retraction: retractionToSay(context, visible),
@@ -127,7 +129,7 @@ export async function fetchRecord(
 ): Promise<Result> {
   const visible = await readSpeakable(context, id)
   const { latestVersion, record } = visible
-  const { audience, authorLabel, domain, patient, writtenAt } = record
+  const { audience, authorLabel, domain, language, patient, writtenAt } = record
   const age = ageLine(record, context.clock.unixMs())
   const versions = { version: String(record.version), latestVersion: String(latestVersion) }
   const structuredContent: ToolOutput<'fetch'> = {
@@ -143,6 +145,7 @@ export async function fetchRecord(
       authorLabel,
       writtenAt,
       age,
+      ...(language === undefined ? {} : { language }),
     },
   }
   return onlyObject(context, structuredContent)

@@ -33,6 +33,8 @@ export type McpServices = {
   readonly serviceName: string
   readonly version: string
   readonly limits: McpLimits
+  /** Of records that name none (LANGUAGE); undefined if nobody has said it. */
+  readonly language?: string | undefined
   /** Address of `/verify`, where anyone may open it. */
   readonly verifyUrl: string | undefined
   readonly unheard: Pick<UnheardCorrections, 'heard'>
@@ -83,6 +85,10 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
   return outcome
 }
 
+/** A record in its own language, or the service's where it names none (C37). */
+export const inLanguage = ({ language }: CallContext, record: CareRecord): CareRecord =>
+  record.language === undefined && language !== undefined ? { ...record, language } : record
+
 async function readAllowed(context: CallContext, uri: RecordUri) {
   const { principal, store } = context
   const { slot, version } = uri
@@ -90,17 +96,21 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   if (!mayRead(principal.scopes, slot)) return { kind: 'absent' as const }
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
   if (outcome.kind !== 'found') return { kind: outcome.kind }
-  const { record } = outcome
+  const record = inLanguage(context, outcome.record)
+  const shown = { record, previous: outcome.previous }
   if (record.version === outcome.latestVersion) {
     noteHeard(context, record)
-    return visibleVersion(context, outcome, { version: record.version, record })
+    return visibleVersion(context, shown, { version: record.version, record })
   }
   const newest = await store.latest(slot)
   // Erased since.
   if (newest.kind === 'absent') return { kind: newest.kind }
   return newest.kind === 'found'
-    ? visibleVersion(context, outcome, { version: newest.latestVersion, record: newest.record })
-    : visibleVersion(context, outcome, { version: newest.version, record: undefined })
+    ? visibleVersion(context, shown, {
+        version: newest.latestVersion,
+        record: inLanguage(context, newest.record),
+      })
+    : visibleVersion(context, shown, { version: newest.version, record: undefined })
 }
 
 /** A version as it is shown, beside the newest one, whose record is undefined if it does not hold. */
@@ -178,6 +188,7 @@ export function recordMeta(context: CallContext, visible: VisibleRecord): Record
     stale: isStale(record, context.clock.unixMs()),
     staleAfter: record.staleAfter,
     priority: record.priority,
+    language: record.language,
     supersededBy: version === latestVersion ? undefined : latestVersion,
     [`${context.serviceName}/retraction`]: retraction,
   }

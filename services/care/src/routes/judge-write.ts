@@ -71,6 +71,8 @@ export type JudgeWriteDeps = {
   readonly tokens: TokenCheck
   /** If a bearer writer must be the author (C33): whose name is shown (C46). */
   readonly ownLabel: OwnLabel | undefined
+  /** Of writes that name none (C37). */
+  readonly language?: string | undefined
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -93,12 +95,13 @@ function judgeBody(
   sender: Pick<VerifiedWrite, 'via' | 'request'> & {
     readonly bearer?: Parameters<typeof readWriteFields>[1]
   },
+  language: string | undefined,
 ): WriteJudgement {
   const { via, request, bearer } = sender
   const sub = bearer?.sub
   const json = parseJson(body)
   if (json === undefined) return refused({ reason: 'malformed_body', via, actor: sub ?? null })
-  const fields = readWriteFields(json.value, bearer)
+  const fields = readWriteFields(json.value, bearer, language)
   if (fields.kind === 'invalid')
     return refused({ reason: 'invalid_fields', via, actor: sub ?? fields.authorId })
   const { record, expectedVersion } = fields
@@ -115,7 +118,7 @@ function judgeSigned(
   const verdict = deps.verifySignature({ ...request, body })
   if (verdict.kind === 'refused') return refused({ reason: verdict.reason, via, actor: null })
   const { mac, expiresAtMs } = verdict
-  return judgeBody(body, { via, request: { mac, expiresAtMs } })
+  return judgeBody(body, { via, request: { mac, expiresAtMs } }, deps.language)
 }
 
 function judgeBearer(
@@ -133,7 +136,7 @@ function judgeBearer(
     sub,
     ownLabel: ownLabel && ((claimed?: string) => ownLabel({ sub, name, claimed })),
   }
-  const judged = judgeBody(body, { via, bearer })
+  const judged = judgeBody(body, { via, bearer }, deps.language)
   if (judged.kind === 'refused') return judged
   const { expectedVersion, record } = judged.write
   const isVersionNamed = expectedVersion !== undefined

@@ -41,6 +41,37 @@ describe('200', () => {
     expect((await fixture.write(body)).json()).toMatchObject({ subscribers: 0, notified: false })
   })
 
+  test('C37: a language is kept with the record on both paths, by default the service’s', async () => {
+    const german = await startCareFixture({ environment: { LANGUAGE: 'de' } })
+    const on = writesTo(() => german)
+    const latest = async () => {
+      const read = await german.store.latest({
+        patient: 'ann',
+        domain: 'medication',
+        audience: 'user',
+      })
+      return read.kind === 'found' ? read.record.language : read.kind
+    }
+    for (const [over, stored] of [
+      [{}, 'de'],
+      [{ language: 'ar' }, 'ar'],
+    ] as const) {
+      const payload = JSON.stringify({ ...body, ...over })
+      expect((await on.signed(payload)).statusCode).toBe(200)
+      expect(await latest()).toBe(stored)
+      expect((await on.bearer('care.write', payload)).statusCode).toBe(200)
+      expect(await latest()).toBe(stored)
+    }
+    const wrong = JSON.stringify({ ...body, language: 'de_DE' })
+    expect((await on.signed(wrong)).statusCode).toBe(401)
+    expect((await on.bearer('care.write', wrong)).statusCode).toBe(401)
+    expect(german.audit.rows.slice(-2).map(({ reason }) => reason)).toEqual([
+      'invalid_fields',
+      'invalid_fields',
+    ])
+    await german.close()
+  })
+
   test('an optional sha256= prefix is accepted', async () => {
     const payload = JSON.stringify(body)
     const signature = `sha256=${signatureOf({ timestamp: NOW, body: payload })}`

@@ -94,6 +94,7 @@ export const RECORD_REVISED = {
       version: { type: 'integer' },
       versionHash: { type: 'string' },
       retracts: { type: 'boolean' },
+      language: { type: 'string' },
     },
     required: ['uri', 'version', 'versionHash', 'retracts'],
     additionalProperties: false,

@@ -93,6 +93,10 @@ export const TOOL_INPUTS = {
 } as const
 
 const spokenAudience = audience.describe('assistant: never to be spoken')
+const language = z
+  .string()
+  .optional()
+  .describe('BCP 47 tag of what the value is written in, if known')
 const retraction = z.string().optional().describe('Say this first')
 
 const changedRecord = z.object({
@@ -110,6 +114,7 @@ const changedRecord = z.object({
   withdrawn: z.array(z.string()).describe('Every earlier value that no longer holds'),
   age: z.string(),
   authorLabel: z.string(),
+  language,
   writtenAt: z.string(),
   retraction,
 })
@@ -133,6 +138,7 @@ export const TOOL_OUTPUTS = {
         version: z.int(),
         writtenAt: z.string(),
         priority: z.number().optional(),
+        language,
       }),
     ),
     nextCursor: z.string().optional(),
@@ -153,6 +159,7 @@ export const TOOL_OUTPUTS = {
     age: z.string(),
     stale: z.boolean(),
     authorLabel: z.string(),
+    language,
     writtenAt: z.string(),
     asOf: z.string(),
     retraction,

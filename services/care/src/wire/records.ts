@@ -19,6 +19,8 @@ const version = {
   authorLabel: z.string(),
   staleAfter: z.string().optional(),
   priority: z.number().optional(),
+  /** BCP 47; absent if nobody has said it. */
+  language: z.string().optional(),
 }
 
 /** The `_meta` of a read (C10), besides `<service>/retraction`: the sentence to say before the value. */

@@ -33,6 +33,12 @@ export const writeBody = z.looseObject({
     .nullish()
     .describe('ISO 8601 date, or date and time with a zone; after it the record is stale.'),
   priority: z.unknown().optional().describe('Ignored if not a number.'),
+  language: z
+    .string()
+    .nullish()
+    .describe(
+      'BCP 47 tag of what the value is written in, such as `de` or `pt-BR`; defaults to LANGUAGE.',
+    ),
   expectedVersion: z
     .int()
     .min(0)
