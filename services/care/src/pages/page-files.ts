@@ -32,10 +32,14 @@ type PagePlaces = {
   readonly isPrivate: boolean
 }
 
-/** What the overview says of the chains before it has read them, or instead. */
-const verifyWords = (isPrivate: boolean) =>
+/** What the pages say of names, and the overview of the chains before it has read them, or instead. */
+const nameWords = (isPrivate: boolean) =>
   isPrivate
     ? {
+        patientHint: 'Use a pseudonym: names stay in proofs and backups.',
+        domainHint: 'For example medication.',
+        chainsTitle: 'Chains',
+        chainsHint: 'Names and verdicts are told to tokens alone.',
         verdictWords: 'Names are private here',
         verdictFacts:
           'Which records there are, and whether their chains hold, is told to who has a token that reads them: ask /verify with it.',
@@ -43,6 +47,11 @@ const verifyWords = (isPrivate: boolean) =>
         verifyHeader: '-H "authorization: Bearer $CARE_TOKEN" ',
       }
     : {
+        patientHint: 'Public, so use a pseudonym.',
+        domainHint: 'Public. For example medication.',
+        chainsTitle: 'Public chains',
+        chainsHint:
+          'Names and verdicts only. Sentences, authors and times need a token; internal records are not listed.',
         verdictWords: 'Replaying the chains…',
         verdictFacts: 'Their stored bytes are hashed again for every answer.',
         chainsWords: 'Not read yet.',
@@ -52,7 +61,7 @@ const verifyWords = (isPrivate: boolean) =>
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
   const { baseUrl, isPrivate, serviceName } = places
-  const words = { baseUrl, ...verifyWords(isPrivate) }
+  const words = { baseUrl, ...nameWords(isPrivate) }
   const body = (name: string) =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
   const facts = {

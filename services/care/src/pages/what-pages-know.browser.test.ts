@@ -2,7 +2,9 @@
  * C39: pages say only what they know, in Chromium against the complete service: on a browser that lacks something, with a
  * service that falls silent, and where names are private.
  */
+import { axeFindings } from '@tallystick/page-testing'
 import { expect, it } from 'vitest'
+import { issuerKey, startIssuer } from '../testing/issuer.fixture.ts'
 import {
   corrected,
   describePages,
@@ -96,6 +98,39 @@ describePages((pages) => {
     await expect.poll(() => text(echo, '#records-title'), WAIT).toBe('What may be said now')
   })
 
+  it('C39: a list that is no longer current is dimmed, stays, and says the day too once it is another one', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen({ hasClock: true })
+    const ink = (): Promise<string> =>
+      echo.evaluate<string>('getComputedStyle(document.querySelector("#records .said")).color')
+    const fresh = await ink()
+    service.network.cut()
+    await echo.clock.fastForward(40_000)
+    await expect.poll(() => text(echo, '#records-title'), WAIT).toMatch(/^What could be said at /)
+    expect(await ink()).not.toBe(fresh)
+    const sameDay = await text(echo, '#records-title')
+    await echo.clock.fastForward('24:00:00')
+    await expect.poll(() => text(echo, '#as-of'), WAIT).toMatch(/^This is 24 h old: /)
+    const title = (await text(echo, '#records-title')) ?? ''
+    expect(title.length).toBeGreaterThan((sameDay ?? '').length)
+    expect(title).toContain(String(new Date(Date.now()).getFullYear()))
+    expect(await text(echo, '#records .said')).toBe(medication.value)
+    expect(await axeFindings(echo, { inDarkToo: true })).toEqual([])
+  })
+
+  it('C39: a correction that was missed says when it was shown, and not "now"', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen()
+    service.network.cut()
+    await echo.waitForSelector('#state[data-state="waiting"]', WAIT)
+    await service.write({ ...medication, value: corrected })
+    await echo.evaluate('{ const now = Date.now; Date.now = () => now() + 120_000 }')
+    service.network.mend()
+    await expect.poll(() => text(echo, '#arrival'), WAIT).toMatch(/^Written .*; shown at .*\d/)
+  })
+
   it('C39: the overview: figures that nobody answers for 15 s are not "right now", and the verdict is taken back', async () => {
     const service = await pages.start()
     await service.write(medication)
@@ -154,6 +189,74 @@ describePages((pages) => {
     expect(await text(page, '#chains')).toContain('Private: ask /verify with a token.')
     expect(await text(page, '#content')).toContain('curl -H "authorization: Bearer $CARE_TOKEN"')
     expect(await text(page, '#now-title')).toBe('Right now')
+    // Nothing stands there for what is never read.
+    expect(await page.isVisible('#version-count')).toBe(false)
+    expect(await page.isVisible('text=Public chains')).toBe(false)
+    const token = service.token(`${USER} care.write`)
+    const clinician = await pages.visit(`/clinician.html#token=${token}`)
+    await expect.poll(() => clinician.locator('#patients option').count(), WAIT).toBe(1)
+    expect(await text(clinician, '#write')).not.toContain('Public')
+  })
+
+  it('C39: on a phone a long correction shows the new sentence first', async () => {
+    const service = await pages.start()
+    await service.write({ ...medication, value: 'before '.repeat(280).trim() })
+    const viewport = { width: 390, height: 800 }
+    const echo = await pages.listen({ viewport })
+    await service.write({ ...medication, value: 'after '.repeat(330).trim() })
+    await echo.waitForSelector(`${newest} .now`, WAIT)
+    const top = async (selector: string): Promise<number> =>
+      (await echo.locator(`${newest} ${selector}`).boundingBox())?.y ?? Number.NaN
+    expect(await top('.now')).toBeLessThan(await top('.retraction'))
+    await echo.evaluate(`document.querySelector('${newest}').scrollIntoView()`)
+    expect(await top('.now')).toBeLessThan(200)
+  })
+
+  it.each([
+    ['جوزيف', 'دواء'],
+    ['Jürgen Müller', 'Straße'],
+  ])('C39: no percent-encoding where a person reads: %s, %s', async (patient, domain) => {
+    const service = await pages.start()
+    await service.write({ ...medication, patient, domain })
+    const token = service.token(`${USER} care.write`)
+    const overview = await pages.visit('/')
+    await overview.waitForSelector('#chains .badge', WAIT)
+    const clinician = await pages.visit(`/clinician.html#token=${token}`)
+    await fillWrite(clinician, { ...medication, patient, domain, value: corrected })
+    await clinician.click('#send')
+    await clinician.waitForSelector('text=Version 2 is stored', WAIT)
+    for (const page of [overview, clinician]) {
+      const shown = (await text(page, 'main')) ?? ''
+      expect(shown).toContain(`care://${patient}/${domain}`)
+      expect(shown).not.toMatch(/%[0-9A-F]{2}/)
+    }
+  })
+
+  it('C39: no id where a person reads: a name where the service knows it, and else the issuer’s own', async () => {
+    const issuer = await startIssuer([await issuerKey('ES256', 'one')])
+    const environment = {
+      BEARER_AUTHOR: 'sub',
+      AUTHOR_LABELS: JSON.stringify({ [`${issuer.issuer}|ada`]: 'Ada Osei' }),
+      SILENT_SECONDS: '1',
+      TRUSTED_ISSUERS: JSON.stringify([{ issuer: issuer.issuer }]),
+    }
+    const service = await pages.start({ environment })
+    await service.write(medication)
+    const tokenFor = (sub: string): Promise<string> =>
+      issuer.token(Date.now(), { claims: { sub, scope: `${USER} care.write` } })
+    for (const sub of ['ada', 'kitchen']) {
+      const echo = await pages.visit(`/echo.html#token=${await tokenFor(sub)}`)
+      await echo.waitForSelector('#state[data-state="live"]', WAIT)
+      await echo.close()
+    }
+    service.passTime(10_000)
+    const page = await pages.visit(`/clinician.html#token=${await tokenFor('ada')}`)
+    await expect.poll(() => text(page, '#signed-in'), WAIT).toContain('Signed in as Ada Osei until')
+    const readable = await page.evaluate<string>('document.querySelector("main").innerText')
+    expect(readable).not.toContain(issuer.issuer)
+    expect(await page.isVisible('#authorId')).toBe(false)
+    pages.forgive()
+    await issuer.close()
   })
 
   it('C36: the clinician sees who follows without listening, and that a write reaches them only later', async () => {

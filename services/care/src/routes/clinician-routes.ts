@@ -25,12 +25,16 @@ function mayKnowFollowers(scopes: readonly string[], uri: string): boolean {
   return mayWrite(scopes, slot.patient) && (slot.audience === 'user' || mayRead(scopes, slot))
 }
 
-const silentFor = (scopes: readonly string[], silent: readonly SilentFollower[]): SilentSession[] =>
-  silent
+const silentFor = (
+  scopes: readonly string[],
+  of: { readonly silent: readonly SilentFollower[]; readonly ownLabel: OwnLabel | undefined },
+): SilentSession[] =>
+  of.silent
     .map(({ sinceMs, sub, uris }) => {
       const known = uris.filter((uri) => mayKnowFollowers(scopes, uri))
       const since = new Date(sinceMs).toISOString()
-      return { sub, since, records: known.length, uris: known.slice(0, URIS_MAX) }
+      const label = of.ownLabel?.({ sub, claimed: undefined })
+      return { sub, label, since, records: known.length, uris: known.slice(0, URIS_MAX) }
     })
     .filter(({ records }) => records > 0)
     .slice(0, SILENT_MAX)
@@ -76,7 +80,8 @@ export function addClinicianRoutes(
       return slot !== undefined && (mayRead(scopes, slot) || mayWrite(scopes, slot.patient))
     })
     void reply.header('cache-control', 'no-store')
-    const { minutes, silentSeconds } = deps
-    return { minutes, corrections, silentSeconds, silent: silentFor(scopes, deps.silent()) }
+    const { minutes, ownLabel, silentSeconds } = deps
+    const silent = silentFor(scopes, { silent: deps.silent(), ownLabel })
+    return { minutes, corrections, silentSeconds, silent }
   })
 }

@@ -16,6 +16,10 @@ export type UnheardCorrection = z.infer<typeof unheardCorrection>
 
 const silentSession = z.object({
   sub: z.string().describe('Whose session it is.'),
+  label: z
+    .string()
+    .optional()
+    .describe('Whose name is shown for it, where the service decides (BEARER_AUTHOR=sub).'),
   since: z.string().describe('ISO 8601 time since when it has had no event stream.'),
   records: z.int().min(1).describe('How many records it follows.'),
   uris: z.array(z.string()).describe('The first of them.'),

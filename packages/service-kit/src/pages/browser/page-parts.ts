@@ -51,7 +51,12 @@ export function pageElement(id: string, kind: new () => Element = HTMLElement): 
 
 /** The parts of a URI, so that lines break after slashes and never inside a name. */
 export const breakable = (uri: string): readonly (Node | string)[] =>
-  (uri.match(/[^/]*\/*/g) ?? []).flatMap((part, at) => (at === 0 ? [part] : [element('wbr'), part]))
+  (uri.match(/[^/]*\/*/g) ?? []).flatMap((part, at) => {
+    // A name that is written from the right stays where it stands.
+    const [name = '', slashes = ''] = part.split(/(?=\/)(.*)/)
+    const parts = /^[ -~]*$/.test(name) ? [part] : [element('bdi', {}, name), slashes]
+    return at === 0 ? parts : [element('wbr'), ...parts]
+  })
 
 /** The service cannot be reached, or did not answer in time; anything else that is thrown is a fault of the page. */
 export class Unreachable extends Error {}

@@ -1,10 +1,10 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
-import { actionButton, breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
+import { actionButton, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
-import type { Before } from './read-record.ts'
+import { type Before, readableUri } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
 
 /** What is about to be written, and what is stored before it. */
@@ -70,10 +70,15 @@ function acceptedParts(
   accepted: Extract<WriteOutcome, { kind: 'accepted' }>['accepted'],
 ): readonly HTMLElement[] {
   const { uri, version, versionHash, writtenAt } = accepted
-  const facts = { Record: uri, Version: String(version), Hash: versionHash, Written: writtenAt }
-  const rows = Object.entries(facts).flatMap(([name, value]) => [
+  const facts = {
+    Record: readableUri(uri),
+    Version: [String(version)],
+    Hash: [versionHash],
+    Written: [writtenAt],
+  }
+  const rows = Object.entries(facts).flatMap(([name, parts]) => [
     element('dt', {}, name),
-    element('dd', { class: 'mono' }, ...breakable(value)),
+    element('dd', { class: 'mono' }, ...parts),
   ])
   return [
     element(

@@ -6,7 +6,7 @@ import { element, onFragment, pageElement, put } from '@tallystick/service-kit/b
 import { mayRead } from '../../domain/scopes.ts'
 import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
-import { type Before, createRecordReader, readPublicSlots } from './read-record.ts'
+import { type Before, createRecordReader, readKnownSlots } from './read-record.ts'
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
 import { showUnheard } from './unheard-list.ts'
 import {
@@ -188,6 +188,7 @@ async function showSignIn(): Promise<void> {
   }
   if (isBearer) clearMended('secret')
   showLabel(isBearer ? signIn.label : undefined)
+  void suggestNames()
   // Only a signature needs WebCrypto.
   pageElement('cannot-sign').hidden = canSign() || isBearer
   send.disabled = !canSign() && !isBearer
@@ -200,13 +201,17 @@ function showLabel(label: string | undefined): void {
   if (label !== givenLabel) authorLabel.value = label ?? ''
   givenLabel = label
   authorLabel.readOnly = label !== undefined
+  // No other id would be taken with it.
+  pageElement('with-id').hidden = label !== undefined
   clearMended('authorLabel')
   showDraft()
 }
 
-/** Offers the names of public chains, which are public already. */
+/** Offers the names that the page's token may know, or anybody where they are public. */
 async function suggestNames(): Promise<void> {
-  const slots = await readPublicSlots()
+  const slots = await readKnownSlots(
+    (await signingIn).kind === 'signed-in' ? readToken.value.trim() : '',
+  )
   for (const name of ['patient', 'domain'] as const) {
     const names = new Set(slots.map((slot) => slot[name]))
     const options = [...names].sort().map((value) => element('option', { value }))
@@ -254,4 +259,3 @@ onFragment((carried) => {
   void readBefore()
 })
 void showSignIn()
-void suggestNames()

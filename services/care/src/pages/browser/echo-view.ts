@@ -21,7 +21,7 @@ function arrivalText(writtenAt: string): string {
   const tookMs = Date.now() - Date.parse(writtenAt)
   if (tookMs < 0) return 'Shown at once (this computer’s clock is behind the service’s).'
   if (tookMs < LATE_MS) return `Shown ${tookMs} ms after it was written.`
-  return `Written ${new Date(writtenAt).toLocaleString()}; shown now.`
+  return `Written ${new Date(writtenAt).toLocaleString()}; shown at ${new Date().toLocaleTimeString()}.`
 }
 
 /** Whose record it is, and its topic. */
@@ -62,9 +62,10 @@ export function announce(change: ToAnnounce): void {
   )
   putOnTop(record.uri, kind, [
     title,
-    ...(kind === 'correction' ? takenBack(change) : []),
+    // First what holds: a long sentence that is taken back would push it off the screen of a phone.
     element('p', { class: 'said now', dir: 'auto' }, elementText(record.value)),
     ageLine(record),
+    ...(kind === 'correction' ? takenBack(change) : []),
   ])
   put('arrival', arrivalText(record.writtenAt))
 }

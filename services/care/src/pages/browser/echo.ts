@@ -98,6 +98,7 @@ function showAge(): void {
   put('records-title', title)
   put('as-of', words)
   pageElement('count').hidden = !isFresh
+  cards.classList.toggle('aged', !isFresh)
   if (!isLive()) return
   const kind = isFresh ? 'live' : 'silent'
   state.dataset['state'] = kind

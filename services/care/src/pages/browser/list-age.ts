@@ -6,7 +6,13 @@ const SILENCE_MS = 15_000
 const STEP_SECONDS = 5
 const MINUTE_SECONDS = 60
 
-const timeText = (unixMs: number): string => new Date(unixMs).toLocaleTimeString()
+/** With the day, once it is not today's. */
+function timeText(unixMs: number, nowMs: number): string {
+  const time = new Date(unixMs)
+  return time.toDateString() === new Date(nowMs).toDateString()
+    ? time.toLocaleTimeString()
+    : time.toLocaleString()
+}
 
 function ageText(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1_000 / STEP_SECONDS) * STEP_SECONDS)
@@ -23,7 +29,7 @@ export function listAge(of: {
 }): { readonly isFresh: boolean; readonly title: string; readonly words: string } {
   const { heardMs, isLive, nowMs } = of
   if (heardMs === undefined) return { isFresh: false, title: 'What may be said', words: '' }
-  const time = timeText(heardMs)
+  const time = timeText(heardMs, nowMs)
   if (isLive && nowMs - heardMs <= SILENCE_MS)
     return { isFresh: true, title: 'What may be said now', words: `As of ${time}.` }
   const words = `This is ${ageText(nowMs - heardMs)} old: the service has not been heard since. A sentence may have been corrected meanwhile.`

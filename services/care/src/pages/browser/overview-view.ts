@@ -1,6 +1,7 @@
 /** What the overview shows of /verify. */
-import { breakable, element, pageElement, put } from '@tallystick/service-kit/browser'
+import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { ChainVerdict, VerifyPayload } from '../../wire/verify.ts'
+import { readableUri } from './read-record.ts'
 
 /** Most chains that the page shows, as many as a person can look through; the verdict and /verify cover them all. */
 const ROWS_MAX = 100
@@ -45,7 +46,7 @@ function chainRow({ uri, versions, intact, brokenAt }: ChainVerdict, algorithm: 
     element(
       'td',
       {},
-      element('span', { class: 'mono' }, ...breakable(uri)),
+      element('span', { class: 'mono' }, ...readableUri(uri)),
       element('small', {}, sealed),
     ),
     element('td', { class: 'number' }, String(versions)),

@@ -2,13 +2,13 @@
 import {
   fetchInTime,
   offerCopies,
-  pageFact,
   put,
   readCheckpoint,
   Unreachable,
 } from '@tallystick/service-kit/browser'
 import type { VerifyPayload } from '../../wire/verify.ts'
 import { showChains, showNoVerdict, showVerdict } from './overview-view.ts'
+import { areNamesPrivate } from './read-record.ts'
 
 /** How often what is cheap is asked, and the verdict again after a failure. */
 const REFRESH_MS = 5_000
@@ -22,7 +22,7 @@ const SILENCE_MS = OLD_MS - REFRESH_MS
 const AGE_MS = 1_000
 
 /** With `VERIFY_NAMES=private` the page has no verdict to show, and says so itself. */
-const isPrivate = pageFact('verify-names') === 'private'
+const isPrivate = areNamesPrivate()
 
 /** When the service answered last; undefined until it has. */
 let answeredMs: number | undefined
@@ -111,6 +111,8 @@ function repeat(run: () => Promise<number>): void {
 }
 
 offerCopies()
+for (const figure of document.querySelectorAll<HTMLElement>('[data-of="names"]'))
+  figure.hidden = isPrivate
 repeat(async () => {
   await Promise.all([showSessions(), showCheckpoint()])
   return REFRESH_MS

@@ -1,8 +1,9 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
-import { fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
+import { breakable, fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
 import { ageWords } from '../../domain/staleness.ts'
-import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
+import { type ChainSlot, chainUri, decodeName, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
+import { elementText } from '../../wire/text-of-others.ts'
 import type { VerifyPayload } from '../../wire/verify.ts'
 import {
   McpError,
@@ -53,6 +54,9 @@ async function readContent(session: McpSession, uri: string) {
   }
 }
 
+/** Whether names are shown to tokens alone (C33). */
+export const areNamesPrivate = (): boolean => pageFact('verify-names') === 'private'
+
 /** The service's name, as used in headers and `_meta` keys. */
 export const serviceName = (): string => pageFact('service-name')
 
@@ -61,6 +65,15 @@ export function chainOf(uri: string): ChainSlot | undefined {
   const read = parseRecordUri(uri)
   return read?.version === undefined ? read?.slot : undefined
 }
+
+/** A record's URI for a person: its names as they are, not percent-encoded. */
+export const readableUri = (uri: string): readonly (Node | string)[] =>
+  breakable(
+    uri
+      .split('/')
+      .map((part) => elementText(decodeName(part) ?? part))
+      .join('/'),
+  )
 
 export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
@@ -92,10 +105,16 @@ export async function readSpeech(
   return new Blob([Uint8Array.from(atob(blob), (letter) => letter.charCodeAt(0))], { type })
 }
 
-/** The slots of all public chains, to suggest names; none if the service does not tell. */
-export async function readPublicSlots(): Promise<readonly ChainSlot[]> {
+/**
+ * The slots of all chains that this token may know of, or anybody without one, to suggest names; none if the service does not
+ * tell.
+ */
+export async function readKnownSlots(token: string): Promise<readonly ChainSlot[]> {
+  if (token === '' && areNamesPrivate()) return []
+  const authorization = token === '' ? {} : { authorization: `Bearer ${token}` }
   try {
-    const answer = await fetchInTime('/verify', { headers: { accept: 'application/json' } })
+    const headers = { accept: 'application/json', ...authorization }
+    const answer = await fetchInTime('/verify', { headers })
     if (!answer.ok) return []
     const { chains }: VerifyPayload = await answer.json()
     return chains.map(({ uri }) => chainOf(uri)).filter((slot) => slot !== undefined)

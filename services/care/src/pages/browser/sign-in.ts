@@ -2,6 +2,7 @@
 import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
 import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
+import { elementText } from '../../wire/text-of-others.ts'
 
 export type SignIn =
   | { readonly kind: 'none' }
@@ -44,12 +45,15 @@ export async function readSignIn(token: string): Promise<SignIn> {
 export const mayPublish = (signIn: SignIn): signIn is SignedIn =>
   signIn.kind === 'signed-in' && isWriter(signIn.scopes)
 
+/** A principal for a person: an issuer's is `iss|sub`, and only the latter says who it is. */
+export const nameOfPrincipal = (sub: string): string => elementText(sub.slice(sub.indexOf('|') + 1))
+
 /** What the page says about the sign-in. */
 export function signInWords(signIn: SignIn): string {
   if (signIn.kind === 'none') return 'Not signed in.'
   if (signIn.kind === 'unreachable') return 'The service cannot judge the token right now.'
   if (signIn.kind === 'refused') return refusalWords(signIn.why)
   const until = new Date(signIn.expiresAt).toLocaleTimeString()
-  const words = `Signed in as ${signIn.sub} until ${until}`
+  const words = `Signed in as ${signIn.label ?? nameOfPrincipal(signIn.sub)} until ${until}`
   return mayPublish(signIn) ? `${words}.` : `${words}, to read only: this token may not publish.`
 }

@@ -9,8 +9,10 @@ import {
   put,
   Unreachable,
 } from '@tallystick/service-kit/browser'
+import { elementText } from '../../wire/text-of-others.ts'
 import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
 import { chainOf } from './read-record.ts'
+import { nameOfPrincipal } from './sign-in.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
@@ -18,24 +20,21 @@ const ASK_MS = 60_000
 const timeOf = (since: string): HTMLElement =>
   element('time', { datetime: since }, new Date(since).toLocaleString())
 
-function recordWords(uri: string): string {
+const bdi = (text: string): HTMLElement => element('bdi', {}, elementText(text))
+
+function recordWords(uri: string): readonly (Node | string)[] {
   const { domain = uri, patient = '' } = chainOf(uri) ?? {}
-  return `${domain} of ${patient}`
+  return [bdi(domain), ' of ', bdi(patient)]
 }
 
 const unheardItem = ({ uri, since }: UnheardCorrection): HTMLElement =>
-  element('li', {}, `${recordWords(uri)}, since `, timeOf(since))
+  element('li', {}, ...recordWords(uri), ', since ', timeOf(since))
 
-function silentItem({ records, since, sub, uris }: SilentSession): HTMLElement {
-  const [first = '', ...more] = uris
+function silentItem({ label, records, since, sub, uris }: SilentSession): HTMLElement {
+  const [first = ''] = uris
   const rest = records > 1 ? ` and ${records - 1} more` : ''
-  return element(
-    'li',
-    { title: more.map(recordWords).join(', ') },
-    `${sub}, since `,
-    timeOf(since),
-    `: ${recordWords(first)}${rest}`,
-  )
+  const who = bdi(label ?? nameOfPrincipal(sub))
+  return element('li', {}, who, ', since ', timeOf(since), ': ', ...recordWords(first), rest)
 }
 
 /** Undefined for a token that the service refuses: the sign-in says so. A text for no answer. */
