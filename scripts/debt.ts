@@ -13,10 +13,11 @@ import { isCode, linesByRoom, readSources } from './debt/source-files.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const baselineFile = join(root, 'scripts/debt.json')
+const ENDINGS = ['.ts', '.sql', '.sol', '.js', '.mjs', '.css', '.html', '.md', '.tree']
 const MODULE = /\.(?:ts|js|mjs)$/
 
 function count(): Readonly<Record<string, readonly string[]>> {
-  const files = readSources(root, ['.ts', '.sol', '.js', '.mjs', '.css', '.html', '.md', '.tree'])
+  const files = readSources(root, ENDINGS)
   const documents = files.filter(({ path }) => path.endsWith('.md'))
   const modules = files.filter(({ path }) => MODULE.test(path))
   const entries = readEntries(readSources(root, ['package.json']), modules)

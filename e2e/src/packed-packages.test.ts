@@ -1,9 +1,18 @@
 // What `npm publish` would send of the packages that others install: whole, nothing else, and usable as it is.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { postgresMissing, runSql, startPostgres } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { strangersShopTests } from './packed/strangers-shop.suite.ts'
 import { OTHER_NODES, packInto, run } from './packed-package.ts'
@@ -119,6 +128,36 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
       expect(run(node, ['--input-type=module', '--eval', entry()], folder)).toBe('loaded\n')
     })
 })
+
+describe.skipIf(postgresMissing !== undefined)(
+  `packages/journal-store${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    it('brings what every store on PostgreSQL has, and makes it', async () => {
+      const { place } = packInto(folder, 'packages/journal-store', 'built')
+      const driver = realpathSync(join(root, 'packages/journal-store/node_modules/pg'))
+      symlinkSync(driver, join(folder, 'node_modules/pg'))
+      const server = startPostgres()
+      try {
+        const { owner } = await server.database()
+        const script = `import { migratePostgresStore } from '@tallystick/journal-store/postgres'
+          const kind = { schema: 'diary', appRole: 'diary_app', journals: {}, migrations: ['CREATE TABLE days (day int)'], Unavailable: Error }
+          await migratePostgresStore(kind, { url: ${JSON.stringify(owner)}, pause: async () => {} })`
+        run(process.execPath, ['--input-type=module', '--eval', script], folder)
+        const { rows } = await runSql(
+          owner,
+          "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'diary' ORDER BY 1",
+        )
+        const tables = ['days', 'journal_writers', 'journals', 'meta', 'places']
+        expect(rows.map(({ name }) => name)).toEqual(tables)
+        expect(readdirSync(join(place, 'dist')).filter((name) => name.endsWith('.sql'))).toEqual([
+          'postgres-journals.schema.sql',
+        ])
+      } finally {
+        server.end()
+      }
+    })
+  },
+)
 
 describe('a stranger’s shop', () => {
   strangersShopTests(() => of('packages/x402'))

@@ -14,7 +14,7 @@ type RoomLines = {
 }
 
 const GENERATED = /(?:^|\/)(?:artifacts|vectors|generated|tools)\/|(?:^|\/)openapi\.json$/
-const CODE = /\.(?:ts|sol|js|mjs|css|html)$/
+const CODE = /\.(?:ts|sql|sol|js|mjs|css|html)$/
 const TEST =
   /\.(?:test|contract|fixture|bench)\.|\/test\/|\/testing\/|vitest\.|\.t\.sol$|page-testing|^(?:e2e|bench)\//
 

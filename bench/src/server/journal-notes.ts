@@ -1,5 +1,6 @@
 // A store of notes for measuring a journal: on PostgreSQL with group commit or with a transaction for each append, or on
 // SQLite. Entries are as large as those of a ledger.
+import { readFileSync } from 'node:fs'
 import { leafHash } from '@tallystick/hashchain'
 import { openSqliteStore } from '@tallystick/journal-store'
 import { migratePostgresStore, openPostgresStore } from '@tallystick/journal-store/postgres'
@@ -21,12 +22,15 @@ const NAMES = {
 const WRITES_PER_COMMIT = 512
 const ENTRY_BYTES = 600
 
+const readSchema = (name: string): string =>
+  readFileSync(new URL(`./${name}.schema.sql`, import.meta.url), 'utf8')
+
 const postgresKind = (writesPerCommitMax: number) =>
   ({
     schema: 'notes',
     appRole: 'notes_app',
     journals: { notes: { ...NAMES, columns: [{ name: 'text', type: 'bytea' }] } },
-    migrations: ['CREATE TABLE notes.bare (text text); GRANT INSERT ON notes.bare TO notes_app;'],
+    migrations: [readSchema('postgres-notes')],
     writesPerCommitMax,
     Unavailable: NotesUnavailable,
     acceptCommand: 'none',
@@ -34,12 +38,7 @@ const postgresKind = (writesPerCommitMax: number) =>
 
 const SQLITE_KIND = {
   applicationId: 0x54616c42, // TalB
-  migrations: [
-    `CREATE TABLE journals (name TEXT PRIMARY KEY, size INTEGER NOT NULL, peaks BLOB NOT NULL) STRICT;
-     INSERT INTO journals VALUES ('notes', 0, x'');
-     CREATE TABLE notes (at INTEGER PRIMARY KEY, leaf_hash BLOB NOT NULL, text BLOB NOT NULL) STRICT;
-     CREATE TABLE notes_nodes (place INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;`,
-  ],
+  migrations: [readSchema('sqlite-notes')],
   busyTimeoutMs: 30_000,
   Unavailable: NotesUnavailable,
   journals: { notes: { ...NAMES, columns: ['text'] } },

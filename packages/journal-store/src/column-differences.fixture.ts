@@ -1,6 +1,7 @@
-// Both engines hold the same columns: a store's files are read beside its PostgreSQL schema, and what differs is named.
+// Both engines hold the same columns: a store's SQLite schemas are read beside its PostgreSQL schema, and what differs is named.
 import { DatabaseSync } from 'node:sqlite'
 import { runSql } from './postgres-server.fixture.ts'
+import type { SqliteFileKind } from './sqlite-database.ts'
 
 /** SQLite's type for each of PostgreSQL's that our schemas use. */
 const SQLITE_TYPES: Readonly<Record<string, string>> = {
@@ -16,9 +17,10 @@ const SQLITE_TYPES: Readonly<Record<string, string>> = {
 /** `table.column` → its type in SQLite's words, with `?` where it may be null. */
 type Columns = ReadonlyMap<string, string>
 
-function readSqliteColumns(path: string): Columns {
-  const database = new DatabaseSync(path, { readOnly: true })
+function readSqliteColumns(migrations: readonly string[]): Columns {
+  const database = new DatabaseSync(':memory:')
   try {
+    for (const migration of migrations) database.exec(migration)
     const rows = database
       .prepare(
         `SELECT t.name || '.' || c.name AS name, c.type || iif(c."notnull" OR c.pk, '', '?') AS type
@@ -57,25 +59,27 @@ const collectTables = (columns: Columns): ReadonlySet<string> =>
  */
 export async function findColumnDifferences({
   ownerUrl,
-  paths,
+  files,
   schema,
 }: {
-  /** Its SQLite files; none may be missing. */
-  readonly paths: readonly string[]
+  /** The kinds of its SQLite files. */
+  readonly files: readonly Pick<SqliteFileKind, 'migrations'>[]
   readonly ownerUrl: string
   readonly schema: string
 }): Promise<readonly string[]> {
-  const sqlite: Columns = new Map(paths.flatMap((path) => [...readSqliteColumns(path)]))
+  const sqlite: Columns = new Map(
+    files.flatMap(({ migrations }) => [...readSqliteColumns(migrations)]),
+  )
   const postgres = await readPostgresColumns(ownerUrl, schema)
-  const [files, server] = [collectTables(sqlite), collectTables(postgres)]
+  const [inFiles, onServer] = [collectTables(sqlite), collectTables(postgres)]
   const all = new Set([...sqlite.keys(), ...postgres.keys()])
   return [...all]
     .toSorted()
     .filter((column) => sqlite.get(column) !== postgres.get(column))
     .map((column) => {
       const table = column.slice(0, column.indexOf('.'))
-      if (!server.has(table)) return `${table}: SQLite alone`
-      if (!files.has(table)) return `${table}: PostgreSQL alone`
+      if (!onServer.has(table)) return `${table}: SQLite alone`
+      if (!inFiles.has(table)) return `${table}: PostgreSQL alone`
       return `${column}: SQLite ${sqlite.get(column) ?? 'none'}, PostgreSQL ${postgres.get(column) ?? 'none'}`
     })
     .filter((line, at, lines) => lines.indexOf(line) === at)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { notesOptions } from './notes-postgres.fixture.ts'
+import { journalSchema, notesOptions } from './notes-postgres.fixture.ts'
 import { type NoteCounts, NotesUnavailable } from './notes-store.fixture.ts'
 import { type PostgresServer, runSql, startPostgres } from './postgres-server.fixture.ts'
 import { openPostgresStore, type PostgresStore } from './postgres-store.ts'
@@ -21,14 +21,22 @@ export const POSTGRES_DIARIES = {
   appRole: 'diaries_app',
   journals: { day: diary('day'), night: diary('night') },
   migrations: [
-    `CREATE TABLE diaries.writers (name text PRIMARY KEY, entries bigint NOT NULL);
-     GRANT INSERT, UPDATE ON diaries.writers TO diaries_app;`,
+    `${diarySchema('day')}
+     ${diarySchema('night')}
+     CREATE TABLE seal_keys (key_id text PRIMARY KEY, proof bytea NOT NULL);
+     CREATE TABLE writers (name text PRIMARY KEY, entries bigint NOT NULL);
+     GRANT INSERT ON seal_keys TO diaries_app;
+     GRANT INSERT, UPDATE ON writers TO diaries_app;`,
   ],
   writesPerCommitMax: 512,
   Unavailable: NotesUnavailable,
   acceptCommand: 'diaries accept-backup',
   seal: { proofText: 'a diary', ringName: 'DIARY_KEYS', keysPlace: 'the drawer' },
 } as const satisfies PostgresStoreKind<'day' | 'night'>
+
+function diarySchema(name: string): string {
+  return journalSchema(name, { table: `${name}_entries`, column: 'body', type: 'bytea' })
+}
 
 function diary(name: string): PostgresJournalTable {
   return {

@@ -6,7 +6,7 @@ export {
 } from './checkpoint-file.ts'
 export { openDiskProbe } from './disk-probe.ts'
 export { headOfRow } from './growing-journal.ts'
-export { besideDatabase, makePrivateFile, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
+export { besideDatabase, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export {
   type BodySeal,
   bodyOfBytes,
@@ -29,7 +29,7 @@ export {
   type SqliteFileKind,
 } from './sqlite-database.ts'
 export type { SqliteKind } from './sqlite-journals.ts'
-export { askOn, openSqliteRows, openWritingRows, runAtOnce } from './sqlite-rows.ts'
+export { openSqliteRows, openWritingRows, runAtOnce } from './sqlite-rows.ts'
 export {
   openSqliteStore,
   openSqliteStoreReader,

@@ -13,7 +13,6 @@ import {
   SQLITE_COUNTS,
   textsIn,
 } from './notes-store.fixture.ts'
-import { placesSql } from './postgres-place.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -34,8 +33,8 @@ const MOVE: StoreMove<'notes'> = {
   postgres: {
     ...POSTGRES_NOTES,
     migrations: [
-      'CREATE TABLE notes.other (name bytea NOT NULL, id bigint PRIMARY KEY, made int)',
-      placesSql('notes'),
+      ...POSTGRES_NOTES.migrations,
+      'CREATE TABLE other (name bytea NOT NULL, id bigint PRIMARY KEY, made int)',
     ],
   },
   tables: [{ table: 'other' }],

@@ -10,9 +10,33 @@ import {
   NotesUnavailable,
   POSTGRES_COUNTS,
 } from './notes-store.fixture.ts'
-import { placesSql } from './postgres-place.ts'
 import { openPostgresStore, type PostgresStore } from './postgres-store.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
+
+/** A journal whose entries have one cell. */
+export const journalSchema = (
+  name: string,
+  {
+    column,
+    table,
+    type,
+  }: { readonly table: string; readonly column: string; readonly type: string },
+): string => `
+CREATE TABLE ${table} (at bigint PRIMARY KEY, leaf_hash bytea NOT NULL, ${column} ${type} NOT NULL);
+CREATE TABLE ${table}_nodes (place bigint PRIMARY KEY, hash bytea NOT NULL);
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table} EXECUTE FUNCTION keep();
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}_nodes EXECUTE FUNCTION keep();
+INSERT INTO journals VALUES ('${name}', 0, '');
+CREATE FUNCTION append_${table}(
+  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[], cells ${type}[]
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM grow_journal('${name}', expected_size, cardinality(leaf_hashes), new_peaks);
+  INSERT INTO ${table} SELECT expected_size + n - 1, leaf, cell
+    FROM unnest(leaf_hashes, cells) WITH ORDINALITY AS entries (leaf, cell, n);
+  INSERT INTO ${table}_nodes SELECT expected_size / 256 + n - 1, hash
+    FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
+END $$;`
 
 export type PostgresNotes = PostgresStore<'notes', NoteCounts, string>
 
@@ -21,9 +45,9 @@ export const POSTGRES_NOTES: PostgresStoreKind<'notes'> = {
   appRole: 'notes_app',
   journals: { notes: { ...JOURNAL_OF_NOTES, columns: [{ name: 'text', type: 'text' }] } },
   migrations: [
-    `CREATE TABLE notes.writers (name text COLLATE "C" PRIMARY KEY, entries bigint NOT NULL);
-     GRANT INSERT, UPDATE ON notes.writers TO notes_app`,
-    placesSql('notes'),
+    `${journalSchema('notes', { table: 'notes', column: 'text', type: 'text' })}
+     CREATE TABLE writers (name text COLLATE "C" PRIMARY KEY, entries bigint NOT NULL);
+     GRANT INSERT, UPDATE ON writers TO notes_app`,
   ],
   writesPerCommitMax: 512,
   Unavailable: NotesUnavailable,

@@ -8,33 +8,6 @@ import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import type { PostgresLine } from './postgres-line.ts'
 
-/** A migration: the epochs of a schema's places. */
-export const placesSql = (schema: string): string => `
-CREATE TABLE ${schema}.places ( -- what only one process at a time may be; whoever takes it moves the epoch on
-  name text COLLATE "C" PRIMARY KEY,
-  epoch bigint NOT NULL
-);
-CREATE FUNCTION ${schema}.take_place(place text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE taken bigint;
-BEGIN
-  -- Waits for the transactions of whoever had it.
-  PERFORM pg_advisory_xact_lock(hashtextextended(place, 2));
-  INSERT INTO ${schema}.places VALUES (place, 1)
-    ON CONFLICT (name) DO UPDATE SET epoch = places.epoch + 1 RETURNING epoch INTO taken;
-  RETURN taken;
-END $$;
-CREATE FUNCTION ${schema}.require_place(place text, mine bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  -- The next statement sees what is committed by now, and nobody takes the place before this transaction ends.
-  PERFORM pg_advisory_xact_lock_shared(hashtextextended(place, 2));
-  PERFORM FROM ${schema}.places WHERE name = place AND epoch = mine;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'another process took the place' USING ERRCODE = 'TS001';
-  END IF;
-END $$;`
-
 /** How often to ask for a place, and the pause between, milliseconds: a killed process's is soon free. */
 const PLACE_TRIES_MAX = 20
 const PLACE_PAUSE_MS = 50

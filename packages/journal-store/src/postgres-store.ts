@@ -11,9 +11,9 @@ import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import {
-  migrationsOf,
   type PostgresJournalTable,
   type PostgresStoreKind,
+  readSchemaVersion,
 } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { openCommittedJournal } from './proofs.ts'
@@ -84,10 +84,7 @@ export async function readHeads<Name extends string>({
 
 /** Rejects with the service's error for a schema of another version. */
 async function requireSchema({ kind, rows }: PostgresSource<string>): Promise<void> {
-  const [row] = await rows<readonly [string]>(
-    `SELECT value FROM ${kind.schema}.meta WHERE name = 'schema_version'`,
-  )
-  const [found, known] = [Number(row?.[0] ?? 0), migrationsOf(kind).length]
+  const [found, known] = [await readSchemaVersion(rows, kind.schema), kind.migrations.length]
   if (found !== known)
     throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
 }

@@ -16,7 +16,7 @@ export { acceptPostgresBackup } from './postgres-backup.ts'
 export { MAKE_OWN, PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
-export { openPostgresPlace, type PostgresPlace, placesSql } from './postgres-place.ts'
+export { openPostgresPlace, type PostgresPlace } from './postgres-place.ts'
 export {
   openPostgresStore,
   openPostgresStoreReader,

@@ -37,7 +37,7 @@ const tablesOf = (database: DatabaseSync) =>
     .all()
     .map(({ name }) => name)
 
-test('an empty file gets every migration, an older one those that it lacks, a current one none', () => {
+test('S8: an empty file gets every migration, an older one those that it lacks, a current one none', () => {
   const open = newFile()
   applyMigrations(open(), { ...KIND, migrations: KIND.migrations.slice(0, 1) })
   expect(tablesOf(open())).toEqual(['one'])

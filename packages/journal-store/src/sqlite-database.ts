@@ -7,7 +7,7 @@ import { messageOf, type UnavailableError } from './unavailable.ts'
 export type SqliteFileKind = {
   /** Four letters in ASCII, so that another program's database is not taken for one of ours. */
   readonly applicationId: number
-  /** Each takes the schema one version further; `user_version` counts those that were applied. */
+  /** The first release's schema, then one step for each release that changes it; `user_version` counts those that were applied. */
   readonly migrations: readonly string[]
   /** How long a statement waits for another process's transaction, milliseconds. */
   readonly busyTimeoutMs: number

@@ -1,6 +1,6 @@
 // The keys of chains in a file of SQLite beside or apart from the records, and copies of the keys of any place, which are such
 // files too.
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import {
   guardsOf,
@@ -26,22 +26,9 @@ import {
 } from './chain-keys.ts'
 
 /** What the file is. */
-const CHAIN_KEYS = {
+export const CHAIN_KEYS = {
   applicationId: 0x54616c6b, // Talk
-  migrations: [
-    `
-CREATE TABLE chain_keys (
-  chain TEXT PRIMARY KEY, -- patient|domain; empty for the key of this file
-  key_id TEXT NOT NULL UNIQUE,
-  wrapped BLOB NOT NULL -- the key, sealed under one of SEAL_KEYS
-) STRICT;
-CREATE TABLE erasures (
-  chain TEXT PRIMARY KEY, -- patient|domain
-  at TEXT NOT NULL,
-  actor TEXT NOT NULL,
-  reason TEXT NOT NULL
-) STRICT;`,
-  ],
+  migrations: [readFileSync(new URL('./sqlite-chain-keys.schema.sql', import.meta.url), 'utf8')],
   // Erasing writes beside a running service, for milliseconds.
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,

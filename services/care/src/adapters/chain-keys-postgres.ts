@@ -1,5 +1,6 @@
 // The keys of chains in a PostgreSQL of their own (C43). Whoever the URL names owns the schema and makes it at the first
 // opening. Backups of that server hold destroyed keys for as long as they are kept.
+import { readFileSync } from 'node:fs'
 import {
   MAKE_OWN,
   openWriteProbe,
@@ -20,25 +21,12 @@ import {
 } from './chain-keys.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 
-const SCHEMA = 'care_keys'
+export const CHAIN_KEYS_SCHEMA = 'care_keys'
 
-const TABLES = [
-  `CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`,
-  `CREATE TABLE IF NOT EXISTS ${SCHEMA}.chain_keys (
-    chain text COLLATE "C" PRIMARY KEY, -- patient|domain; empty for the key of this place
-    key_id text COLLATE "C" NOT NULL UNIQUE,
-    wrapped bytea NOT NULL -- the key, sealed under one of SEAL_KEYS
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${SCHEMA}.erasures (
-    chain text COLLATE "C" PRIMARY KEY, -- patient|domain
-    at text NOT NULL,
-    actor text NOT NULL,
-    reason text NOT NULL
-  )`,
-]
+const TABLES = readFileSync(new URL('./postgres-chain-keys.schema.sql', import.meta.url), 'utf8')
 
 /** Whoever adds or destroys keys: without it, a key could be added beside the destruction of its chain's. */
-const ALONE = `SELECT pg_advisory_xact_lock(hashtextextended('${SCHEMA}', 0))`
+const ALONE = `SELECT pg_advisory_xact_lock(hashtextextended('${CHAIN_KEYS_SCHEMA}', 0))`
 const KEYS = 'unnest($1::text[], $2::text[], $3::bytea[]) AS given (chain, key_id, wrapped)'
 const ADD = `INSERT INTO chain_keys SELECT * FROM ${KEYS}
   WHERE chain NOT IN (SELECT chain FROM erasures) ON CONFLICT DO NOTHING`
@@ -81,11 +69,12 @@ export async function openChainKeysDatabase(
 ): Promise<ChainKeysPlace> {
   const door = keysDoor(server)
   if (records !== undefined) await requireApart(door, records)
-  const connect = (answerMs?: number) => new PostgresConnection(door, { schema: SCHEMA, answerMs })
+  const connect = (answerMs?: number) =>
+    new PostgresConnection(door, { schema: CHAIN_KEYS_SCHEMA, answerMs })
   const [reads, writes, upkeep] = [connect(), connect(), connect(UPKEEP_ANSWER_MS)]
   const { tuples } = reads
   /** A rewritten table has no dead rows, whose bytes a later base backup would hold. */
-  const purge = () => upkeep.read(`VACUUM FULL ${SCHEMA}.chain_keys`)
+  const purge = () => upkeep.read(`VACUUM FULL ${CHAIN_KEYS_SCHEMA}.chain_keys`)
   const erasures = async () => (await tuples<ErasureRow>(ERASURES)).map(erasureOfRow)
   const copy = async () => ({
     keys: await upkeep.tuples<WrappedKey>(`${FIND} ORDER BY chain`),
@@ -162,8 +151,13 @@ function prepareTables(writes: PostgresConnection): Promise<void> {
       throw new RecordStoreUnavailable(
         'CHAIN_KEYS_URL names a database of records: every backup of it would hold the keys',
       )
-    const known = await query('SELECT 1 AS found FROM pg_namespace WHERE nspname = $1', [SCHEMA])
+    const known = await query('SELECT 1 AS found FROM pg_namespace WHERE nspname = $1', [
+      CHAIN_KEYS_SCHEMA,
+    ])
     // Whoever may only use the schema may not make it, even if it is there.
-    if (known.length === 0) for (const table of TABLES) await query(table)
+    if (known.length > 0) return
+    await query(`CREATE SCHEMA ${CHAIN_KEYS_SCHEMA}`)
+    // A prepared statement is one command.
+    await query(`DO $tables$ BEGIN ${TABLES} END $tables$`)
   })
 }

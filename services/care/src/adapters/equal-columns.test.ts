@@ -1,10 +1,12 @@
 import { findColumnDifferences } from '@tallystick/journal-store/column-differences'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { describe, expect, test } from 'vitest'
+import { CHAIN_KEYS } from './chain-keys-file.ts'
+import { CHAIN_KEYS_SCHEMA, openChainKeysDatabase } from './chain-keys-postgres.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
-import { makeRecordDatabase, useRecordServer } from './postgres-store.fixture.ts'
-import { openSqliteSideRows } from './side-rows.ts'
-import { makeStoreFolder } from './sqlite-store.fixture.ts'
+import { makeRecordDatabase, testServer, useRecordServer } from './postgres-store.fixture.ts'
+import { SIDE_ROWS } from './side-rows.ts'
+import { RECORDS } from './sqlite-record-database.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `both engines${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -12,17 +14,12 @@ describe.skipIf(postgresMissing !== undefined)(
     useRecordServer()
 
     test('hold the records in the same columns, but for those named here', async () => {
-      const folder = makeStoreFolder()
       const database = await makeRecordDatabase()
       try {
-        await (await folder.open()).close()
-        const { databasePath } = folder
-        const sidePath = `${databasePath}.side`
-        await openSqliteSideRows(sidePath).end()
-        const paths = [databasePath, sidePath]
         const { owner: ownerUrl } = database
         const { schema } = POSTGRES_RECORDS
-        expect(await findColumnDifferences({ paths, ownerUrl, schema })).toEqual([
+        const files = [RECORDS, SIDE_ROWS]
+        expect(await findColumnDifferences({ files, ownerUrl, schema })).toEqual([
           // Text in the clear, bytes sealed; on PostgreSQL both are bytes.
           'assistant_versions.body: SQLite ANY, PostgreSQL BLOB',
           // Text that others send is bytes on PostgreSQL, since it may hold a NUL.
@@ -31,8 +28,6 @@ describe.skipIf(postgresMissing !== undefined)(
           'audit_rows.row_id: SQLite none, PostgreSQL TEXT',
           // Of several processes: who wrote which group, and which place may sign.
           'journal_writers: PostgreSQL alone',
-          // The file beside the records has its own version.
-          'mcp_schema: SQLite alone',
           'mcp_sessions.scopes: SQLite TEXT, PostgreSQL BLOB',
           'mcp_sessions.sub: SQLite TEXT, PostgreSQL BLOB',
           'meta: PostgreSQL alone',
@@ -41,7 +36,18 @@ describe.skipIf(postgresMissing !== undefined)(
         ])
       } finally {
         await database.end()
-        folder.remove()
+      }
+    })
+
+    test('hold the keys of chains in the same columns', async () => {
+      const database = await testServer().database()
+      try {
+        const { owner: ownerUrl } = database
+        await (await openChainKeysDatabase({ url: ownerUrl, pause: async () => undefined })).close()
+        const schema = CHAIN_KEYS_SCHEMA
+        expect(await findColumnDifferences({ files: [CHAIN_KEYS], ownerUrl, schema })).toEqual([])
+      } finally {
+        await database.drop()
       }
     })
   },

@@ -50,10 +50,10 @@ const SAVE = `INSERT INTO event_subscriptions (${COLUMNS}, refresh, scopes, jti,
     refresh = excluded.refresh, scopes = excluded.scopes, jti = excluded.jti, receiver = excluded.receiver`
 
 const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_delivery_ms = $3, last_error = $4, failed_since_ms = $5
-  WHERE id = $6 AND refresh = $7 AND $8 = (SELECT fence FROM event_lease) RETURNING id`
+  WHERE id = $6 AND refresh = $7 AND $8 = (SELECT fence FROM event_fence) RETURNING id`
 
 /** The delivering process's number ends every process with a lower one. */
-const BEGIN = 'UPDATE event_lease SET fence = fence + 1 RETURNING fence'
+const BEGIN = 'UPDATE event_fence SET fence = fence + 1 RETURNING fence'
 
 const slotOf = (id: string): string => `event-receiver|${id}`
 const receiverKey = (signed: Signed): string =>

@@ -131,16 +131,4 @@ describe('sessions in SQLite', () => {
     await store.close()
     await audit.close()
   })
-
-  it('sessions of another schema are dropped', async () => {
-    const store = openSessionStore(openSqliteSideRows(folder.path))
-    store.save([sessionChange(1)])
-    await store.close()
-    const database = new DatabaseSync(folder.path)
-    database.exec('UPDATE mcp_schema SET version = 99')
-    database.close()
-    const again = openSessionStore(openSqliteSideRows(folder.path))
-    expect((await again.restore()).sessions).toEqual([])
-    await again.close()
-  })
 })

@@ -1,14 +1,7 @@
-/** Recounts the truth table from the ledger's entries: to verify it, and once after an upgrade changed the rules. */
+/** Counts the truth table again from the ledger's entries, to verify it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Statement } from '@tallystick/journal-store'
 import { eventContribution } from '../domain/event-contribution.ts'
-import {
-  emptyTruth,
-  type MutableTruth,
-  TRUTH_RULES,
-  TRUTH_RULES_KEY,
-  writeCell,
-} from '../domain/truth-table.ts'
+import { emptyTruth, type MutableTruth } from '../domain/truth-table.ts'
 import { TruthTally } from '../domain/truth-tally.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
@@ -47,25 +40,4 @@ export async function countTruth({ rows }: Pick<LedgerSource, 'rows'>): Promise<
   const truth = emptyTruth()
   tally.mergeInto(truth)
   return truth
-}
-
-/** Whether the table was counted under rules other than today's. */
-export async function isOutdated({ rows }: Pick<LedgerSource, 'rows'>): Promise<boolean> {
-  const [rules] = await rows<readonly [string]>('SELECT cell FROM truth WHERE key = $1', [
-    TRUTH_RULES_KEY,
-  ])
-  return rules?.[0] !== TRUTH_RULES
-}
-
-/** The statements that replace an outdated table by what the ledger comes to, at its size when they were counted. */
-export async function recount({ rows, sql }: LedgerSource): Promise<{
-  readonly size: number
-  readonly statements: readonly Statement[]
-}> {
-  const [[size] = [0]] = await rows<readonly [number]>(sql.head)
-  const truth = await countTruth({ rows })
-  const stored = await rows<readonly [string]>('SELECT key FROM truth')
-  const cells = new Map<string, string | null>(stored.map(([key]) => [key, null]))
-  for (const [key, cell] of truth.cells) cells.set(key, writeCell(cell))
-  return { size, statements: sql.keepCells([...cells.set(TRUTH_RULES_KEY, TRUTH_RULES)], size) }
 }

@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { findColumnDifferences } from '@tallystick/journal-store/column-differences'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
-import { openGradingDatabase, openReservationDatabase } from './sqlite-database.ts'
+import { LEDGER, RESERVATIONS } from './sqlite-database.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `both engines${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -21,32 +18,20 @@ describe.skipIf(postgresMissing !== undefined)(
     })
 
     test('hold the ledger in the same columns, but for those named here', async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'grading-columns-'))
-      try {
-        const path = join(folder, 'grading.db')
-        openGradingDatabase(path).close()
-        openReservationDatabase(path).close()
-        const { ownerUrl } = await ledgers.ledger()
-        const paths = [path, `${path}.payments`]
-        expect(
-          await findColumnDifferences({ paths, ownerUrl, schema: POSTGRES_LEDGER.schema }),
-        ).toEqual([
-          // Bytes, so that no collation touches what is hashed.
-          'entries.text: SQLite TEXT, PostgreSQL BLOB',
-          // Null where an earlier version filed no teams.
-          'events.away: SQLite TEXT?, PostgreSQL TEXT',
-          'events.home: SQLite TEXT?, PostgreSQL TEXT',
-          // SQLite's is the virtual table event_words.
-          'events.search: SQLite none, PostgreSQL tsvector',
-          // Of several processes: who wrote which group, and which place may sign.
-          'journal_writers: PostgreSQL alone',
-          'places: PostgreSQL alone',
-          // The order of one payer's, which a file's rowid gives.
-          'reservations.serial: SQLite none, PostgreSQL INTEGER',
-        ])
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
-      }
+      const { ownerUrl } = await ledgers.ledger()
+      const files = [LEDGER, RESERVATIONS]
+      const { schema } = POSTGRES_LEDGER
+      expect(await findColumnDifferences({ files, ownerUrl, schema })).toEqual([
+        // Bytes, so that no collation touches what is hashed.
+        'entries.text: SQLite TEXT, PostgreSQL BLOB',
+        // SQLite's is the virtual table event_words.
+        'events.search: SQLite none, PostgreSQL tsvector',
+        // Of several processes: who wrote which group, and which place may sign.
+        'journal_writers: PostgreSQL alone',
+        'places: PostgreSQL alone',
+        // The order of one payer's, which a file's rowid gives.
+        'reservations.serial: SQLite none, PostgreSQL INTEGER',
+      ])
     })
   },
 )

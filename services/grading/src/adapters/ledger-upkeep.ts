@@ -13,7 +13,6 @@ import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-s
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { SQLITE_SQL } from './sqlite-events.ts'
-import { recountSqliteLedger } from './sqlite-grading-store.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /**
@@ -76,7 +75,6 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
   if (url !== undefined) return acceptDatabase(owner, url)
   {
     using database = openGradingDatabase(owner.databasePath)
-    await recountSqliteLedger(database)
     const rows = openSqliteRows(database, GradingStoreUnavailable)
     requireIntact(await verifyLedger({ rows, sql: SQLITE_SQL }, { kind: 'absent' }))
   }

@@ -5,7 +5,7 @@
 import type { StoreMove } from '@tallystick/journal-store/postgres'
 import { FILE_EVENTS, filedText } from './postgres-events.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
-import { FILE_WORDS, LEDGER, RESERVATIONS } from './sqlite-database.ts'
+import { LEDGER, RESERVATIONS } from './sqlite-database.ts'
 
 const SECRET = "name = 'payer_secret'"
 
@@ -29,16 +29,14 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     {
       from: `SELECT id, path, sport, start_at, words, home, away FROM events ORDER BY id`,
       into: FILE_EVENTS,
-      cells: ([id, path, sport, start, words, home, away]) => {
-        const filed = filedText(String(sport), String(words))
-        return [id, path, sport, start, words, filed, home, away].map((cell) => cell ?? null)
+      cells: (row) => {
+        const [, , sport, , words] = row
+        return [...row.slice(0, 5), filedText(String(sport), String(words)), ...row.slice(5)]
       },
     },
     {
       from: 'SELECT key, cell FROM truth WHERE cell IS NOT NULL',
-      // A service that had the empty database open has already stored its counting rules.
-      into: `INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])
-        ON CONFLICT (key) DO UPDATE SET cell = excluded.cell`,
+      into: 'INSERT INTO grading.truth (key, cell, as_of) SELECT *, 0 FROM unnest($1::text[], $2::text[])',
     },
   ],
   toSqlite: [
@@ -57,6 +55,8 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
   ],
   last: {
     postgres: 'UPDATE grading.truth SET as_of = size FROM grading.journals',
-    sqlite: `${FILE_WORDS} UPDATE truth SET as_of = (SELECT size FROM journals);`,
+    sqlite: `INSERT INTO event_words (rowid, words)
+        SELECT id, 'sport' || replace(replace(sport, '_', ''), '-', '') || words FROM events;
+      UPDATE truth SET as_of = (SELECT size FROM journals);`,
   },
 }

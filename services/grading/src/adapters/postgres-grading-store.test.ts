@@ -19,7 +19,6 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-import { describeRecount } from './recount.contract.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const settled = (index: number) =>
@@ -69,14 +68,6 @@ describe.skipIf(postgresMissing !== undefined)(
     }
 
     describeGradingStore('PostgreSQL', opened)
-
-    describeRecount('PostgreSQL', async () => {
-      const ledger = await ledgers.ledger()
-      const tamper = async (sql: string): Promise<void> => {
-        await ledger.tamper(sql)
-      }
-      return { open: () => ledger.open(), tamper, truth: 'grading.truth' }
-    })
 
     test('a ledger outlives its process: entries, tree, truth and picks', async () => {
       const ledger = await ledgers.ledger()

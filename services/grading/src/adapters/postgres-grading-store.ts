@@ -2,15 +2,12 @@
  * The grading store on PostgreSQL: how it is opened, and where it is read. It learns within milliseconds what other
  * processes write. The rest is ledger-store.ts.
  */
-import type { Rows } from '@tallystick/journal-store'
 import {
   openPostgresStore,
   type PostgresDoor,
   type PostgresReaderOptions,
-  type PostgresStore,
 } from '@tallystick/journal-store/postgres'
 import type { GradingStore } from '../domain/grading-store.ts'
-import { isOutdated, recount } from './count-truth.ts'
 import { LedgerMemory } from './ledger-memory.ts'
 import { createLedgerStore } from './ledger-store.ts'
 import { POSTGRES_SEARCH, POSTGRES_SQL } from './postgres-events.ts'
@@ -29,7 +26,6 @@ export async function openPostgresGradingStore(
   const memory = new LedgerMemory(POSTGRES_SQL)
   const store = await openPostgresStore(POSTGRES_LEDGER, { ...options, memory: memory.groups })
   try {
-    await recountPostgresLedger(store)
     const { rows } = store
     await memory.load(rows)
     store.onGrown(() => {
@@ -54,22 +50,4 @@ export async function openPostgresGradingStore(
     await store.close()
     throw error
   }
-}
-
-/** Recounts an outdated table under the lock of the head. */
-async function recountPostgresLedger(
-  store: Pick<PostgresStore<'ledger', unknown, unknown>, 'rows' | 'writeRows'>,
-): Promise<void> {
-  if (!(await isOutdated(store))) return
-  await store.writeRows(async (query) => {
-    await query('SELECT name FROM take_heads()')
-    // Columns of these statements have different names.
-    const rows: Rows = async <Row extends readonly unknown[]>(
-      text: string,
-      values?: readonly unknown[],
-    ) => (await query(text, values)).map((row) => Object.values(row) as unknown as Row)
-    if (!(await isOutdated({ rows }))) return
-    const { statements } = await recount({ rows, sql: POSTGRES_SQL })
-    for (const { text, values } of statements) await query(text, values)
-  })
 }

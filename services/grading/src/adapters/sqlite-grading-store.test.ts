@@ -18,7 +18,6 @@ import {
   scored,
 } from '../testing/samples.fixture.ts'
 import { backupGrading } from './ledger-upkeep.ts'
-import { describeRecount } from './recount.contract.ts'
 import { openSqliteGradingStore, type SqliteGradingStoreOptions } from './sqlite-grading-store.ts'
 
 const endings: (() => void | Promise<void>)[] = []
@@ -96,15 +95,6 @@ async function written(count = 300) {
 }
 
 describeGradingStore('SQLite', () => opened())
-
-describeRecount('SQLite', () => {
-  const path = newPath()
-  return {
-    open: async () => opened(path),
-    tamper: (sql) => tamper(path, sql),
-    truth: 'truth',
-  }
-})
 
 describe('what the disk keeps', () => {
   test('a ledger outlives its process: entries, tree, truth and picks', async () => {

@@ -4,10 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { askOn, openSqliteRows, openSqliteStore, type StoreOwner } from '@tallystick/journal-store'
+import { openSqliteStore, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { isOutdated, recount } from './count-truth.ts'
+import type { GradingStore } from '../domain/grading-store.ts'
 import { LedgerMemory } from './ledger-memory.ts'
 import { createLedgerStore } from './ledger-store.ts'
 import { guardedNow, LEDGER } from './sqlite-database.ts'
@@ -55,25 +54,6 @@ function keepSecret(database: DatabaseSync): void {
       .run(randomBytes(32).toString('hex'))
 }
 
-/** Recounts an outdated table: it is counted beside others, and replaced in one step if nothing was appended meanwhile. */
-export async function recountSqliteLedger(database: DatabaseSync): Promise<void> {
-  const source = { rows: openSqliteRows(database, GradingStoreUnavailable), sql: SQLITE_SQL }
-  const ask = askOn(database)
-  while (await isOutdated(source)) {
-    const { size, statements } = await recount(source)
-    guardedNow(() => {
-      ask('BEGIN IMMEDIATE')
-      try {
-        const heads: readonly (readonly [number])[] = ask(SQLITE_SQL.head)
-        if (heads[0]?.[0] === size) for (const { text, values } of statements) ask(text, values)
-        ask('COMMIT')
-      } finally {
-        if (database.isTransaction) ask('ROLLBACK')
-      }
-    })
-  }
-}
-
 /**
  * Opens the store. Rejects with GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a
  * ledger that does not extend its last signed checkpoint.
@@ -95,7 +75,6 @@ export async function openSqliteGradingStore(
       database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / pageBytes}`)
       keepSecret(database)
     })
-    await recountSqliteLedger(database)
     await memory.load(rows)
     let seenMs: number | undefined
     return createLedgerStore({

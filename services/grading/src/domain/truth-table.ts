@@ -44,11 +44,6 @@ export type Cell = {
   readonly gaps: MomentSums
 }
 
-/** The table's counting rules; a ledger counted by other rules is recounted when it is opened. */
-export const TRUTH_RULES = '3'
-/** The key under which a store keeps the rules that its table was counted by. */
-export const TRUTH_RULES_KEY = 'rules'
-
 /** The readable table. `bandKey` and `lineKey` make its keys. */
 export type TruthTable = {
   readonly cells: ReadonlyMap<string, Cell>
@@ -151,9 +146,8 @@ type CellText = MomentsText & {
   readonly gaps?: MomentsText
 }
 
-/** Puts a cell that `writeCell` wrote back into a table; the value under TRUTH_RULES_KEY is not a cell. */
+/** Puts a cell that `writeCell` wrote back into a table. */
 export function readCell(truth: MutableTruth, key: string, text: string): void {
-  if (key === TRUTH_RULES_KEY) return
   const { gaps, results, ...moments } = JSON.parse(text) as CellText
   const cell = results === undefined ? noLine() : noBand()
   for (const [index, result] of RESULTS.entries()) cell.results[result] = results?.[index] ?? 0

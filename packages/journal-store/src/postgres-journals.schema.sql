@@ -1,0 +1,67 @@
+-- What every store of journals has on PostgreSQL, in the store's schema, before its own tables. The service's role runs
+-- functions of the owner, and changes no row of a journal.
+CREATE TABLE journals ( -- the head of each journal; whoever appends locks its row
+  name text COLLATE "C" PRIMARY KEY,
+  size bigint NOT NULL CHECK (size >= 0),
+  peaks bytea NOT NULL, -- compact range: 32 bytes for each one bit of size, the largest subtree first
+  CHECK (octet_length(peaks) = 32 * length(replace((size::bit(64))::text, '0', '')))
+);
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'a journal only grows' USING ERRCODE = '42501';
+END $$;
+CREATE FUNCTION take_heads() RETURNS TABLE (name text, size bigint, peaks bytea)
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT name, size, peaks FROM journals ORDER BY name FOR UPDATE
+$$;
+-- For the functions that append, which are their owner's: whoever else runs it may not.
+CREATE FUNCTION grow_journal(journal text, expected_size bigint, appended bigint, new_peaks bytea) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE journals SET size = expected_size + appended, peaks = new_peaks
+    WHERE name = journal AND size = expected_size;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the journal has moved on' USING ERRCODE = '40001';
+  END IF;
+END $$;
+
+CREATE TABLE journal_writers ( -- who lost the answer of its COMMIT finds its group here, and no other's
+  writer uuid PRIMARY KEY,
+  last_group bigint NOT NULL,
+  at timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 50);
+CREATE FUNCTION keep_group(of_writer uuid, number bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  UPDATE journal_writers SET last_group = number, at = now() WHERE writer = of_writer;
+  IF NOT FOUND THEN
+    INSERT INTO journal_writers VALUES (of_writer, number);
+    -- Of processes that ended, or found their group long ago.
+    DELETE FROM journal_writers WHERE at < now() - interval '1 day';
+  END IF;
+END $$;
+
+CREATE TABLE places ( -- what only one process at a time may be; whoever takes it moves the epoch on
+  name text COLLATE "C" PRIMARY KEY,
+  epoch bigint NOT NULL
+);
+CREATE FUNCTION take_place(place text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE taken bigint;
+BEGIN
+  -- Waits for the transactions of whoever had it.
+  PERFORM pg_advisory_xact_lock(hashtextextended(place, 2));
+  INSERT INTO places VALUES (place, 1)
+    ON CONFLICT (name) DO UPDATE SET epoch = places.epoch + 1 RETURNING epoch INTO taken;
+  RETURN taken;
+END $$;
+CREATE FUNCTION require_place(place text, mine bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  -- The next statement sees what is committed by now, and nobody takes the place before this transaction ends.
+  PERFORM pg_advisory_xact_lock_shared(hashtextextended(place, 2));
+  PERFORM FROM places WHERE name = place AND epoch = mine;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'another process took the place' USING ERRCODE = 'TS001';
+  END IF;
+END $$;

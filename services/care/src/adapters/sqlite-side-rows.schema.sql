@@ -1,0 +1,82 @@
+-- Rows beside the records: the first release's schema.
+CREATE TABLE audit_rows (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('accepted', 'rejected')),
+  reason TEXT NOT NULL,
+  via TEXT NOT NULL,
+  actor TEXT,
+  uri TEXT
+) STRICT;
+CREATE INDEX audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';
+CREATE TABLE mcp_sessions (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  sub TEXT NOT NULL,
+  scopes TEXT NOT NULL,
+  log_level TEXT,
+  created_at_ms INTEGER NOT NULL,
+  carried_user INTEGER NOT NULL,
+  carried_assistant INTEGER NOT NULL,
+  carried_told INTEGER NOT NULL
+) STRICT;
+CREATE TABLE mcp_subscriptions (
+  session INTEGER NOT NULL,
+  uri TEXT NOT NULL,
+  since INTEGER NOT NULL, -- the place from which on it is told
+  PRIMARY KEY (session, uri)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE mcp_event_key (
+  number INTEGER PRIMARY KEY CHECK (number = 1),
+  key BLOB NOT NULL -- seals event ids
+) STRICT;
+CREATE TABLE mcp_unheard (
+  uri TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE mcp_judged (
+  number INTEGER PRIMARY KEY CHECK (number = 1),
+  place INTEGER NOT NULL -- before it every correction is heard, or in mcp_unheard
+) STRICT;
+CREATE TABLE revoked_tokens (
+  jti TEXT PRIMARY KEY,
+  at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;
+CREATE TABLE read_rows (
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+  at TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  way TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  uri TEXT NOT NULL
+) STRICT;
+CREATE INDEX read_rows_by_uri ON read_rows (uri, sequence);
+CREATE INDEX read_rows_by_time ON read_rows (at);
+CREATE TABLE event_subscriptions (
+  id TEXT PRIMARY KEY,
+  refresh TEXT NOT NULL,
+  sub TEXT NOT NULL,
+  scopes TEXT NOT NULL, -- JSON
+  jti TEXT,
+  patient TEXT NOT NULL,
+  domain TEXT,
+  receiver TEXT NOT NULL, -- URL and secrets, sealed
+  done_to INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  is_active INTEGER NOT NULL,
+  last_delivery_ms INTEGER,
+  last_error TEXT,
+  failed_since_ms INTEGER
+) STRICT;
+CREATE INDEX event_subscriptions_by_sub ON event_subscriptions (sub);
+CREATE TABLE event_receivers (
+  receiver TEXT PRIMARY KEY, -- hash of principal, program, URL and secret
+  until_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE event_fence ( -- one row: counts the processes that began to deliver
+  fence INTEGER NOT NULL
+) STRICT;
+INSERT INTO event_fence VALUES (0);
