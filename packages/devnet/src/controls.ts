@@ -48,7 +48,7 @@ export function createControls(parts: {
       scheduler.configure(settings),
     /** Gas price, tinybar; quoted and charged from the next call on. */
     setGasPriceTinybar(price: bigint): void {
-      ledger.settings.gasPriceTinybar = price
+      ledger.setPrices({ gasPriceTinybar: price })
     },
     /**
      * Gas costs `factor` times less than usual while system contracts keep their dollar price, so a `scheduleCall` takes
@@ -57,7 +57,7 @@ export function createControls(parts: {
     async makeGasCheaper(factor: number): Promise<void> {
       const price = BigInt(Math.floor(Number(GAS_PRICE_TINYBAR_DEFAULT) / factor))
       if (!(factor > 0) || price === 0n) throw new Error(`gas cannot be ${factor} times cheaper`)
-      ledger.settings.gasPriceTinybar = price
+      ledger.setPrices({ gasPriceTinybar: price })
       ledger.settings.createGas = (CREATE_GAS_DEFAULT * GAS_PRICE_TINYBAR_DEFAULT) / price
       await scheduler.configure()
     },
@@ -66,7 +66,7 @@ export function createControls(parts: {
       const args = [rate.hbar, rate.cents] as const
       const data = encodeFunctionData({ abi: exchangeRateAbi, functionName: 'setRate', args })
       await ledger.queue.run(() => callAsNetwork(ledger, EXCHANGE_RATE_ADDRESS, data))
-      ledger.settings.exchangeRate = rate
+      ledger.setPrices({ exchangeRate: rate })
     },
     /** Cuts edges off or, with false, restores them; unnamed edges stay as they are. */
     setUnavailable(edges: { rpc?: boolean; mirror?: boolean; consensus?: boolean }): void {

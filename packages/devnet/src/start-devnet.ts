@@ -163,8 +163,8 @@ function closeIdleBlocks(ledger: Ledger): void {
 }
 
 async function closeIdleBlock(ledger: Ledger): Promise<void> {
-  const newest = ledger.evm.blockTimes(ledger.evm.newestBlock())
-  if (ledger.clock.unixMs() - (newest?.recordedAtMs ?? 0) < IDLE_BLOCK_MS / 2) return
+  const { to } = ledger.evm.blockRange(ledger.evm.newestBlock())
+  if (ledger.clock.unixMs() - Number(to / 1_000_000n) < IDLE_BLOCK_MS / 2) return
   try {
     await ledger.queue.run(() => ledger.evm.mine(ledger.clock.nextTimestamp()))
   } catch (cause) {

@@ -17,6 +17,9 @@ export class AnvilRefused extends Error {
   }
 }
 
+/** anvil's code for parameters that it cannot read. */
+export const INVALID_PARAMETERS = -32602
+
 /** Whether anvil refused because the sender cannot cover value and gas. */
 export function isFundsRefusal(error: AnvilRefused): boolean {
   return /insufficient funds/i.test(error.message)

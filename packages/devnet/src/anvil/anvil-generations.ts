@@ -122,10 +122,15 @@ const Dump = z.looseObject({
   blocks: z.array(z.looseObject({ header: z.looseObject({ number: z.string() }) })),
 })
 
+/** What `anvil_dumpState` gave: every account with its storage. */
+export async function unpackState(dump: string): Promise<z.output<typeof Dump>> {
+  const packed = Buffer.from(dump.slice(2), 'hex')
+  return Dump.parse(JSON.parse((await promisify(gunzip)(packed)).toString('utf8')))
+}
+
 /** anvil's dump with only its newest block, emptied, and without zero slots. */
 async function withoutHistory(dump: string): Promise<string> {
-  const packed = Buffer.from(dump.slice(2), 'hex')
-  const state = Dump.parse(JSON.parse((await promisify(gunzip)(packed)).toString('utf8')))
+  const state = await unpackState(dump)
   for (const account of Object.values(state.accounts)) {
     const used = Object.entries(account.storage).filter(([, value]) => !/^0x0*$/.test(value))
     account.storage = Object.fromEntries(used)

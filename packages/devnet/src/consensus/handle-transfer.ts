@@ -97,7 +97,7 @@ function applyAmounts(ledger: Ledger, transfer: SignedTransfer, createdNs: bigin
     const { address } =
       resolved.kind === 'entity'
         ? resolved.entity
-        : ledger.accounts.create({ address: resolved.address, key: resolved.key, createdNs })
+        : ledger.accounts.create({ ...resolved, createdNs })
     if (resolved.kind === 'entity' && amountTinybar < 0n) complete(resolved.entity, transfer)
     return [[address, amountTinybar]]
   })

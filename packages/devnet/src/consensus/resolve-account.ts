@@ -10,7 +10,7 @@ import type { AccountReference } from './signed-transfer.ts'
 type ResolvedAccount =
   | { kind: 'entity'; entity: Entity }
   /** Value sent here creates an account: hollow without a key, complete with one. */
-  | { kind: 'new-alias'; address: Address | undefined; key: SingleKey | null }
+  | { kind: 'new-alias'; address: Address | undefined; key: SingleKey | null; alias: Buffer }
   | { kind: 'unknown' }
 
 /** Finds the account that a transaction names by number or by alias. */
@@ -33,7 +33,7 @@ function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount
   // A long-zero address is a number, and naming a number creates no account.
   return longZeroNumber(address) !== undefined
     ? { kind: 'unknown' }
-    : { kind: 'new-alias', address, key: null }
+    : { kind: 'new-alias', address, key: null, alias: Buffer.from(address.slice(2), 'hex') }
 }
 
 function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
@@ -43,13 +43,15 @@ function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
     const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
     if (address === undefined) return { kind: 'unknown' }
     const entity = accounts.byAddress(address)
-    return entity === undefined ? { kind: 'new-alias', address, key } : { kind: 'entity', entity }
+    return entity === undefined
+      ? { kind: 'new-alias', address, key, alias }
+      : { kind: 'entity', entity }
   }
   const entity = accounts
     .all()
     .find(({ key: own }) => own?.kind === 'ED25519' && own.publicKey === key.publicKey)
   return entity === undefined
-    ? { kind: 'new-alias', address: undefined, key }
+    ? { kind: 'new-alias', address: undefined, key, alias }
     : { kind: 'entity', entity }
 }
 

@@ -1,7 +1,7 @@
 // Every entity with a number: accounts, contracts, and hollow accounts, which a transfer to an unknown EVM address
 // creates. anvil keeps the balances.
 
-import type { Address } from 'viem'
+import { type Address, hexToBytes } from 'viem'
 import type { AccountKey } from './account-key.ts'
 import { entityId, longZeroAddress, longZeroNumber, lowerAddress } from './entity-id.ts'
 
@@ -12,6 +12,8 @@ export type Entity = {
   /** The one address under which anvil keeps it: its alias, a contract's own address, or the long-zero one. Lower case. */
   address: Address
   kind: 'account' | 'contract'
+  /** What it was created under: its EVM address, or a key in protobuf. Contracts have none that counts. */
+  alias: Uint8Array | null
   /** Null for hollow accounts and contracts, for which nothing can sign. */
   key: AccountKey | null
   memo: string
@@ -43,6 +45,7 @@ export function createAccountRegistry() {
     create(options: {
       number?: number | undefined
       address?: Address | undefined
+      alias?: Uint8Array | undefined
       key?: AccountKey | null
       createdNs: bigint
     }): Entity {
@@ -55,11 +58,13 @@ export function createAccountRegistry() {
       if (numbers.has(number)) throw new Error(`entity ${entityId(number)} exists already`)
       if (addresses.has(address))
         throw new Error(`an entity with address ${address} exists already`)
+      const isLongZero = longZeroNumber(address) !== undefined
       const entity: Entity = {
         number,
         id: entityId(number),
         address,
         kind: 'account',
+        alias: options.alias ?? (isLongZero ? null : hexToBytes(address)),
         key: options.key ?? null,
         memo: '',
         createdNs: options.createdNs,

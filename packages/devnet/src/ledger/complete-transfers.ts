@@ -2,18 +2,24 @@
 // their states are forgotten. Tracing them one by one would halve the ledger's speed.
 
 import type { Address, Hex } from 'viem'
+import type { Entity } from './account-registry.ts'
 import { entityId, longZeroNumber } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR } from './network.ts'
 import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
 
-type Frame = {
+/** A call as anvil's callTracer shows it, with the calls that it made. */
+export type TraceFrame = {
   type: string
   from: Address
   to?: Address
+  gas: Hex
+  gasUsed: Hex
   value?: Hex
+  input: Hex
+  output?: Hex
   error?: string
-  calls?: Frame[]
+  calls?: TraceFrame[]
 }
 
 /**
@@ -58,11 +64,11 @@ async function trace(ledger: Ledger, records: readonly TransactionRecord[]): Pro
     ]),
   )
   for (const [index, record] of open.entries()) {
-    record.transfers = tracedTransfers(ledger, record, traces[index] as Frame)
+    record.transfers = tracedTransfers(ledger, record, traces[index] as TraceFrame)
   }
 }
 
-function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame): Transfer[] {
+function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: TraceFrame): Transfer[] {
   const idOf = (address: Address): string => {
     // A long-zero address is a number, even if no entity has it.
     const number = longZeroNumber(address)
@@ -71,7 +77,7 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame):
     return (known ?? ledger.entityAt(address, record.consensusNs)).id
   }
   const moves: [string, bigint][] = []
-  const walk = (frame: Frame): void => {
+  const walk = (frame: TraceFrame): void => {
     // A failed frame undoes what it and the frames under it moved.
     if (frame.error !== undefined) return
     const value = BigInt(frame.value ?? 0)
@@ -85,4 +91,26 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: Frame):
   const fee = record.chargedFeeTinybar
   moves.push([idOf(top.from), -fee], [FEE_COLLECTOR.id, fee])
   return transfersOf(netOf(moves))
+}
+
+/**
+ * What entities balances at a consensus timestamp, tinybar: what they hold now, less what records have moved since. States are
+ * forgotten after minutes, records after hours.
+ */
+export async function balancesAt(
+  ledger: Ledger,
+  entities: readonly Entity[],
+  consensusNs: bigint,
+): Promise<bigint[]> {
+  return ledger.queue.run(async () => {
+    await completeOpenTransfers(ledger)
+    const since = ledger.records.between({ from: consensusNs + 1n, to: 2n ** 63n })
+    const moved = netOf(
+      since.flatMap(({ transfers = [] }) =>
+        transfers.map(({ account, amountTinybar }) => [account, amountTinybar] as const),
+      ),
+    )
+    const balances = await ledger.evm.balances(entities.map(({ address }) => address))
+    return entities.map(({ id }, at) => (balances[at] ?? 0n) - (moved.get(id) ?? 0n))
+  })
 }

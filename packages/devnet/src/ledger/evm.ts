@@ -4,7 +4,7 @@
 import type { Clock } from '@tallystick/service-kit'
 import { type Address, type Block, type Hex, numberToHex, type TransactionReceipt } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import { nsToSeconds } from './records.ts'
+import { nsToSeconds, secondsToNs } from './records.ts'
 
 /** As given by anvil: amounts in tinybar, anvil's own hashes. */
 export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
@@ -26,6 +26,9 @@ type InnerTransaction = {
   asOfSecond?: number | undefined
 }
 
+/** Consensus time of its content, `block.timestamp`, and when it was closed. */
+type BlockTimes = { consensusNs: bigint; stampSecond: number; recordedAtMs: number }
+
 /** Seconds by which `block.timestamp` trails consensus time by default (1 to 2 were measured). */
 export const TIMESTAMP_LAG_SECONDS_DEFAULT = 2
 
@@ -45,8 +48,8 @@ export function createEvm(options: {
 }) {
   const { anvil, clock } = options
   /** What we know about each block beyond what anvil keeps. */
-  const blocks: ({ consensusNs: bigint; recordedAtMs: number } | undefined)[] = [
-    { consensusNs: 0n, recordedAtMs: clock.unixMs() },
+  const blocks: (BlockTimes | undefined)[] = [
+    { consensusNs: 0n, stampSecond: 0, recordedAtMs: clock.unixMs() },
   ]
   let lastStamp = 0
 
@@ -56,7 +59,7 @@ export function createEvm(options: {
   }
 
   function remember(number: number, consensusNs: bigint): void {
-    blocks[number] = { consensusNs, recordedAtMs: clock.unixMs() }
+    blocks[number] = { consensusNs, stampSecond: lastStamp, recordedAtMs: clock.unixMs() }
   }
 
   const newest = (): number => blocks.length - 1
@@ -118,6 +121,18 @@ export function createEvm(options: {
     },
     /** Whether the state of a block can still be read. */
     isStateKept: (number: number) => number > newest() - STATES_KEPT,
-    blockTimes: (number: number) => blocks[number],
+    /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
+    blockRange: (number: number) => rangeOf(blocks, number),
   }
+}
+
+function rangeOf(
+  blocks: readonly (BlockTimes | undefined)[],
+  number: number,
+): { from: bigint; to: bigint } {
+  const { consensusNs: to = 0n, stampSecond = 0 } = blocks[number] ?? {}
+  const before = (blocks[number - 1]?.consensusNs ?? -1n) + 1n
+  const start = secondsToNs(stampSecond)
+  const from = start > before ? start : before
+  return { from: from < to ? from : to, to }
 }

@@ -8,11 +8,19 @@ import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
 import type { EvmTransaction } from './evm-transaction.ts'
-import { CREATE_GAS_DEFAULT, EXCHANGE_RATE_DEFAULT, GAS_PRICE_TINYBAR_DEFAULT } from './network.ts'
+import {
+  CREATE_GAS_DEFAULT,
+  EXCHANGE_RATE_DEFAULT,
+  type ExchangeRate,
+  GAS_PRICE_TINYBAR_DEFAULT,
+} from './network.ts'
 import { noFaults } from './network-faults.ts'
 import { createRecordStore } from './records.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
+
+/** What gas costs, and what HBAR is worth. */
+type Prices = { gasPriceTinybar: bigint; exchangeRate: ExchangeRate }
 
 /** A ledger without accounts over a fresh anvil. `beforeChange` is called before each block, while the queue is held. */
 export function createLedger(parts: {
@@ -31,6 +39,7 @@ export function createLedger(parts: {
     timestampLagSeconds: TIMESTAMP_LAG_SECONDS_DEFAULT,
     exchangeRate: EXCHANGE_RATE_DEFAULT,
   }
+  const pricesSince: (Prices & { sinceNs: bigint })[] = [{ sinceNs: 0n, ...settings }]
   return {
     clock,
     anvil,
@@ -47,6 +56,14 @@ export function createLedger(parts: {
     /** Tests and `devnet_*` calls write them, the edges read them. */
     faults: noFaults(),
     settings,
+    /** Changes prices from now on. */
+    setPrices(changes: Partial<Prices>): void {
+      Object.assign(settings, changes)
+      pricesSince.push({ ...settings, sinceNs: clock.nextTimestamp() })
+    },
+    /** The prices at a consensus timestamp. */
+    pricesAt: (consensusNs: bigint): Prices =>
+      pricesSince.findLast(({ sinceNs }) => sinceNs <= consensusNs) ?? settings,
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
     /**

@@ -1,38 +1,62 @@
 import { toBase32 } from '@tallystick/x402/hedera'
 import type { FastifyInstance } from 'fastify'
-import { type Hex, hexToBytes, numberToHex } from 'viem'
-import { toMirrorKey } from '../ledger/account-key.ts'
+import { type Hex, numberToHex } from 'viem'
+import { type AccountKey, toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
+import { balancesAt } from '../ledger/complete-transfers.ts'
 import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
+  EVERYTHING,
   invalidParameter,
   isVisible,
+  isWithin,
   type ListRequest,
-  type MirrorRequest,
   notFound,
   pageOf,
-  readRange,
+  type Range,
   visibleNs,
 } from './mirror-query.ts'
+import { pageOfTransactions } from './transaction-routes.ts'
+
+const { amounts, flag, ids, paging, publicKey, times, transactionType } = PARAMETERS
 
 /** `/api/v1/accounts`, `/api/v1/accounts/{id}` and `/api/v1/balances`. */
 export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<MirrorRequest>('/api/v1/accounts/:id', async ({ params }) => {
-    const entity = await findEntity(ledger, params.id)
-    const [shown] = await show(ledger, [entity])
-    return { ...shown, transactions: [], links: { next: null } }
+  const one = { ...paging, timestamp: times, transactions: flag, transactiontype: transactionType }
+  addMirrorRoute(app, { path: 'accounts/:id', parameters: one }, async (asked) => {
+    const { query, list } = asked
+    const entity = await findEntity(ledger, asked.params.id)
+    if (entity.createdNs > query.timestamp.to) throw notFound()
+    const [shown] = await show(ledger, [entity], query.timestamp.to)
+    if (query.transactions === false) return { ...shown, transactions: [], links: { next: null } }
+    const number = BigInt(entity.number)
+    const accounts = { from: number, to: number }
+    const filter = { accounts, name: query.transactiontype, range: query.timestamp }
+    return { ...shown, ...(await pageOfTransactions(ledger, filter, list)) }
   })
 
-  app.get<MirrorRequest>('/api/v1/accounts', async (request) => {
-    const { page, links } = pageOfEntities(ledger, request, 'asc')
-    return { accounts: await show(ledger, page), links }
+  const many = {
+    ...paging,
+    'account.balance': amounts,
+    'account.id': ids,
+    'account.publickey': publicKey,
+  }
+  const listed = { path: 'accounts', parameters: { ...many, balance: flag } }
+  addMirrorRoute(app, listed, async ({ query, list }) => {
+    const { page, links } = await pageOfAccounts(ledger, query, { ...list, byDefault: 'asc' })
+    const accounts = await show(ledger, page)
+    if (query.balance !== false) return { accounts, links }
+    return { accounts: accounts.map((account) => ({ ...account, balance: null })), links }
   })
 
-  app.get<MirrorRequest>('/api/v1/balances', async (request) => {
-    const { page, links } = pageOfEntities(ledger, request, 'desc')
-    const shown = await show(ledger, page)
+  const balances = { path: 'balances', parameters: { ...many, timestamp: times } }
+  addMirrorRoute(app, balances, async ({ query, list }) => {
+    const asked = { ...list, byDefault: 'desc' } as const
+    const { page, links } = await pageOfAccounts(ledger, query, asked)
+    const shown = await show(ledger, page, query.timestamp.to)
     return {
       timestamp: shown[0]?.balance.timestamp ?? null,
       balances: shown.map(({ account, balance }) => ({
@@ -45,15 +69,20 @@ export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
   })
 }
 
-/** The entity that a path names by id, number or EVM address. @throws MirrorRefusal */
+/** The entity that a path names by id, number, alias or EVM address. @throws MirrorRefusal */
 export async function findEntity(ledger: Ledger, text: string): Promise<Entity> {
   const number = entityNumber(text)
-  const address = /^(?:0x)?([0-9a-fA-F]{40})$/.exec(text)?.[1]
-  if (number === undefined && address === undefined) throw invalidParameter('idOrAliasOrEvmAddress')
+  const address = /^(?:0x|0\.0\.)?([0-9a-fA-F]{40})$/.exec(text)?.[1]
+  const alias = /^(?:0\.0\.)?([A-Z2-7]{32,})$/.exec(text)?.[1]
+  if (number === undefined && address === undefined && alias === undefined) {
+    throw invalidParameter('idOrAliasOrEvmAddress')
+  }
   const entity =
-    number === undefined
-      ? (ledger.accounts.byAddress(`0x${address}`) ?? (await discover(ledger, `0x${address}`)))
-      : ledger.accounts.byNumber(number)
+    number !== undefined
+      ? ledger.accounts.byNumber(number)
+      : address !== undefined
+        ? (ledger.accounts.byAddress(`0x${address}`) ?? (await discover(ledger, `0x${address}`)))
+        : ledger.accounts.all().find((candidate) => aliasOf(candidate) === alias)
   if (entity === undefined || !isVisible(ledger, entity.createdNs)) throw notFound()
   return entity
 }
@@ -73,23 +102,48 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
   return entity
 }
 
-function pageOfEntities(ledger: Ledger, request: ListRequest, order: 'asc' | 'desc') {
-  const name = 'account.id'
-  const range = readRange(request.query, name, (text) => {
-    const number = entityNumber(text)
-    return number === undefined ? undefined : BigInt(number)
-  })
-  const rows = ledger.accounts
-    .all()
-    .filter(({ createdNs }) => isVisible(ledger, createdNs))
-    .filter(({ number }) => BigInt(number) >= range.from && BigInt(number) <= range.to)
-    .toSorted((a, b) => a.number - b.number)
-  return pageOf(request, rows, { name, order, keyOf: ({ id }) => id })
+type AccountFilter = {
+  'account.id': Range
+  'account.balance': Range
+  'account.publickey'?: string | undefined
+  timestamp?: Range
 }
 
-/** Entities as shown by `/api/v1/accounts`. */
-async function show(ledger: Ledger, entities: readonly Entity[]) {
+async function pageOfAccounts(
+  ledger: Ledger,
+  filter: AccountFilter,
+  list: ListRequest & { byDefault: 'asc' | 'desc' },
+) {
+  const wantedKey = filter['account.publickey']
+  const wanted = filter['account.balance']
+  const candidates = visibleEntities(ledger, filter['account.id'])
+    .filter(({ createdNs }) => filter.timestamp === undefined || createdNs <= filter.timestamp.to)
+    .filter(({ key }) => wantedKey === undefined || singleKey(key) === wantedKey)
+  const shown = wanted === EVERYTHING ? [] : await show(ledger, candidates, filter.timestamp?.to)
+  const rows = candidates.filter(
+    (_row, at) =>
+      wanted === EVERYTHING || isWithin(wanted, BigInt(shown[at]?.balance.balance ?? 0)),
+  )
+  return pageOf(list, rows, { name: 'account.id', order: list.byDefault, keyOf: ({ id }) => id })
+}
+
+/** The visible entities whose numbers lie in a range, by number. */
+export function visibleEntities(ledger: Ledger, numbers: Range): Entity[] {
+  return ledger.accounts
+    .all()
+    .filter(({ createdNs }) => isVisible(ledger, createdNs))
+    .filter(({ number }) => isWithin(numbers, BigInt(number)))
+    .toSorted((a, b) => a.number - b.number)
+}
+
+function singleKey(key: AccountKey | null): string | undefined {
+  return key === null || key.kind === 'KEY_LIST' ? undefined : key.publicKey
+}
+
+/** Entities as shown by `/api/v1/accounts`, with what they held at `atNs`. */
+async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleNs(ledger)) {
   if (entities.length === 0) return []
+  const isPast = atNs < visibleNs(ledger)
   const block = numberToHex(ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
   const answers = (await ledger.anvil.batch(
     entities.flatMap(({ address }) => [
@@ -97,12 +151,13 @@ async function show(ledger: Ledger, entities: readonly Entity[]) {
       ['eth_getTransactionCount', [address, block]] as const,
     ]),
   )) as Hex[]
-  const timestamp = formatTimestamp(visibleNs(ledger))
+  const then = isPast ? await balancesAt(ledger, entities, atNs) : []
+  const timestamp = formatTimestamp(isPast ? atNs : visibleNs(ledger))
   return entities.map((entity, index) => ({
     account: entity.id,
     alias: aliasOf(entity),
     auto_renew_period: entity.kind === 'account' ? 7_776_000 : null,
-    balance: { balance: Number(answers[2 * index]), timestamp, tokens: [] },
+    balance: { balance: Number(then[index] ?? answers[2 * index]), timestamp, tokens: [] },
     created_timestamp: formatTimestamp(entity.createdNs),
     decline_reward: false,
     deleted: false,
@@ -120,8 +175,6 @@ async function show(ledger: Ledger, entities: readonly Entity[]) {
   }))
 }
 
-/** Base32 of the alias, which for accounts with an EVM address is that address; null for those without. */
-function aliasOf({ address, kind }: Entity): string | null {
-  const hasAlias = kind === 'account' && longZeroNumber(address) === undefined
-  return hasAlias ? toBase32(hexToBytes(address)) : null
+function aliasOf({ alias, kind }: Entity): string | null {
+  return kind === 'contract' || alias === null ? null : toBase32(alias)
 }

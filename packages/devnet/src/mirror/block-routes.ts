@@ -2,22 +2,24 @@ import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { InnerBlock } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
+import { formatTimestamp } from '../ledger/records.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   invalidParameter,
-  type MirrorQuery,
-  type MirrorRequest,
+  isWithin,
   notFound,
   pageOf,
   parseWhole,
-  readRange,
-  timesIn,
+  type Range,
 } from './mirror-query.ts'
+
+const { paging, times, wholes } = PARAMETERS
 
 /** `/api/v1/blocks` and `/api/v1/blocks/{hash or number}`. */
 export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<MirrorRequest>('/api/v1/blocks', async (request) => {
-    const { page, links } = pageOf(request, blocksIn(ledger, request.query), {
+  const listed = { ...paging, 'block.number': wholes, timestamp: times }
+  addMirrorRoute(app, { path: 'blocks', parameters: listed }, async ({ query, list }) => {
+    const { page, links } = pageOf(list, blocksIn(ledger, query), {
       name: 'block.number',
       order: 'desc',
       keyOf: String,
@@ -29,7 +31,7 @@ export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
     return { blocks: known.map((block) => toMirrorBlock(ledger, block)), links }
   })
 
-  app.get<MirrorRequest>('/api/v1/blocks/:id', async ({ params }) => {
+  addMirrorRoute(app, { path: 'blocks/:id', parameters: {} }, async ({ params }) => {
     const block = await findBlock(ledger, params.id)
     if (block === null || Number(block.number) > ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
       throw notFound()
@@ -42,22 +44,27 @@ export function toMirrorBlockHash(hash: Hex): Hex {
   return `${hash}${keccak256(hash).slice(2, 34)}`
 }
 
-function blocksIn(ledger: Ledger, query: MirrorQuery): number[] {
-  const numbers = readRange(query, 'block.number', parseWhole)
-  const times = timesIn(query)
-  const last = Math.min(Number(numbers.to), ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
+function blocksIn(ledger: Ledger, query: { 'block.number': Range; timestamp: Range }): number[] {
+  const { 'block.number': numbers } = query
+  const newest = BigInt(ledger.evm.newestBlock(ledger.faults.mirrorLagMs))
+  const last = Number(numbers.to < newest ? numbers.to : newest)
   const found: number[] = []
   for (let number = Number(numbers.from); number <= last; number += 1) {
-    const atNs = ledger.evm.blockTimes(number)?.consensusNs ?? 0n
-    if (atNs >= times.from && atNs <= times.to) found.push(number)
+    const { to } = ledger.evm.blockRange(number)
+    if (isWithin(numbers, BigInt(number)) && isWithin(query.timestamp, to)) found.push(number)
   }
   return found
 }
 
-async function findBlock(ledger: Ledger, id: string): Promise<InnerBlock | null> {
+/** The block with that hash or number, null if there is none. @throws MirrorRefusal that names `parameter` */
+export async function findBlock(
+  ledger: Ledger,
+  id: string,
+  parameter = 'hashOrNumber',
+): Promise<InnerBlock | null> {
   const hash = /^(?:0x)?([0-9a-f]{64})(?:[0-9a-f]{32})?$/i.exec(id)?.[1]
   const number = parseWhole(id)
-  if (hash === undefined && number === undefined) throw invalidParameter('hashOrNumber')
+  if (hash === undefined && number === undefined) throw invalidParameter(parameter)
   const found =
     number === undefined
       ? ledger.anvil.call('eth_getBlockByHash', [`0x${hash}`, false])
@@ -67,18 +74,17 @@ async function findBlock(ledger: Ledger, id: string): Promise<InnerBlock | null>
 
 function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unknown } {
   const number = Number(block.number)
-  const fromNs = secondsToNs(BigInt(block.timestamp))
-  const toNs = ledger.evm.blockTimes(number)?.consensusNs ?? fromNs
+  const { from, to } = ledger.evm.blockRange(number)
   return {
-    count: ledger.records.between({ from: toNs, to: toNs }).length,
+    count: ledger.records.between({ from, to }).length,
     gas_used: Number(block.gasUsed),
     hapi_version: '0.76.0',
     hash: toMirrorBlockHash(block.hash),
     logs_bloom: block.logsBloom,
-    name: `${formatTimestamp(fromNs).replace('.', '_')}.rcd.gz`,
+    name: `${formatTimestamp(from).replace('.', '_')}.rcd.gz`,
     number,
     previous_hash: toMirrorBlockHash(block.parentHash),
     size: Number(block.size),
-    timestamp: { from: formatTimestamp(fromNs), to: formatTimestamp(toNs) },
+    timestamp: { from: formatTimestamp(from), to: formatTimestamp(to) },
   }
 }

@@ -1,99 +1,143 @@
 import type { FastifyInstance } from 'fastify'
 import { type Address, type Hex, numberToHex } from 'viem'
+import type { Entity } from '../ledger/account-registry.ts'
 import type { InnerLog } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
-import { formatTimestamp } from '../ledger/records.ts'
+import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 import { isNetworkLog } from '../rpc/outer-view.ts'
-import { findEntity } from './account-routes.ts'
+import { findEntity, visibleEntities } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   BY_TIME,
   invalidParameter,
   isVisible,
+  isWithin,
   type ListRequest,
-  type MirrorRequest,
   notFound,
   pageOf,
-  parseWhole,
   type Range,
-  timesIn,
-  valueOf,
 } from './mirror-query.ts'
 import { readTransactionId } from './transaction-routes.ts'
 
-/** `/api/v1/contracts/{id}`, `…/{id}/results`, `/api/v1/contracts/results` and `…/results/{hash or transaction id}`. */
+const { anEntity, flag, hash32, ids, paging, times, whole, wholes } = PARAMETERS
+
+/** What a list of results can be asked for. */
+const RESULT_LIST = {
+  ...paging,
+  'block.hash': hash32,
+  'block.number': wholes,
+  from: anEntity,
+  hbar: flag,
+  internal: flag,
+  timestamp: times,
+  'transaction.index': whole,
+}
+
+/** `/api/v1/contracts`, `…/{id}`, `…/{id}/results`, `…/{id}/results/{timestamp}`, `…/results` and `…/results/{hash or id}`. */
 export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<MirrorRequest>('/api/v1/contracts/:id', async ({ params }) => {
-    const entity = await findEntity(ledger, params.id)
-    const runtime = await ledger.anvil.call('eth_getCode', [entity.address, 'latest'])
+  const listed = { path: 'contracts', parameters: { ...paging, 'contract.id': ids } }
+  addMirrorRoute(app, listed, async ({ query, list }) => {
+    const rows = visibleEntities(ledger, query['contract.id'])
+    const contracts = rows.filter(({ kind }) => kind === 'contract')
+    const { page, links } = pageOf(list, contracts, {
+      name: 'contract.id',
+      order: 'desc',
+      keyOf: ({ id }) => id,
+    })
+    return { contracts: page.map((row) => toMirrorContract(ledger, row)), links }
+  })
+
+  const single = { path: 'contracts/:id', parameters: { timestamp: times } }
+  addMirrorRoute(app, single, async ({ params, query }) => {
+    const contract = await findEntity(ledger, params.id)
+    const runtime = await ledger.anvil.call('eth_getCode', [contract.address, 'latest'])
     // An address that was paid before its code was seen is registered as an account.
-    if (runtime !== '0x') entity.kind = 'contract'
-    if (entity.kind !== 'contract') throw notFound()
+    if (runtime !== '0x') contract.kind = 'contract'
+    if (contract.kind !== 'contract' || contract.createdNs > query.timestamp.to) throw notFound()
     const created = ledger.records
-      .between({ from: entity.createdNs, to: entity.createdNs })
+      .between({ from: contract.createdNs, to: contract.createdNs })
       .map(({ evm }) => (evm === undefined ? undefined : ledger.transactions.byHash(evm.hash)))
-      .find((transaction) => transaction?.receipt.contractAddress === entity.address)
+      .find((transaction) => transaction?.receipt.contractAddress === contract.address)
     return {
-      admin_key: null,
-      auto_renew_account: null,
-      auto_renew_period: 7_776_000,
+      ...toMirrorContract(ledger, contract),
       bytecode: created?.envelope.data ?? null,
-      contract_id: entity.id,
-      created_timestamp: formatTimestamp(entity.createdNs),
-      deleted: false,
-      evm_address: entity.address,
-      expiration_timestamp: null,
-      file_id: null,
-      max_automatic_token_associations: 0,
-      memo: entity.memo,
-      nonce: 1,
-      obtainer_id: null,
-      permanent_removal: null,
-      proxy_account_id: null,
       runtime_bytecode: runtime,
-      timestamp: { from: formatTimestamp(entity.createdNs), to: null },
     }
   })
 
-  app.get<MirrorRequest>('/api/v1/contracts/:id/results', async (request) => {
-    const { address } = await findEntity(ledger, request.params.id)
-    return resultPage(ledger, request, (transaction) => targetOf(transaction) === address)
+  const ofContract = { path: 'contracts/:id/results', parameters: RESULT_LIST }
+  addMirrorRoute(app, ofContract, async ({ params, query, list }) => {
+    const { address } = await findEntity(ledger, params.id)
+    return resultPage(ledger, { ...query, to: address }, list)
   })
 
-  app.get<MirrorRequest>('/api/v1/contracts/results', async (request) => {
-    const from = valueOf(request.query, 'from')
-    const sender = from === undefined ? undefined : await findEntity(ledger, from)
-    const block = valueOf(request.query, 'block.number')
-    if (block !== undefined && parseWhole(block) === undefined) {
-      throw invalidParameter('block.number')
-    }
-    return resultPage(
-      ledger,
-      request,
-      (transaction) =>
-        (sender === undefined || transaction.from === sender.address) &&
-        (block === undefined || transaction.blockNumber === Number(block)),
-    )
-  })
+  const ofAll = { path: 'contracts/results', parameters: RESULT_LIST }
+  addMirrorRoute(app, ofAll, ({ query, list }) => resultPage(ledger, query, list))
 
-  app.get<MirrorRequest>('/api/v1/contracts/results/:id', async ({ params }) => {
-    const transaction = findResult(ledger, params.id)
-    if (transaction === undefined || !isVisible(ledger, transaction.consensusNs)) throw notFound()
-    const logs = networkLogs(transaction).map((log, index) => ({
-      address: log.address,
-      bloom: '0x',
-      contract_id: ledger.accounts.idOf(log.address),
-      data: log.data,
-      index,
-      topics: log.topics,
-    }))
-    return { ...toContractResult(ledger, transaction), logs, state_changes: [] }
+  const byId = { path: 'contracts/results/:id', parameters: { hbar: flag, nonce: whole } }
+  addMirrorRoute(app, byId, ({ params, query: { hbar, nonce = 0n } }) =>
+    details(ledger, nonce === 0n ? findResult(ledger, params.id) : undefined, hbar),
+  )
+
+  const byTime = { path: 'contracts/:id/results/:at', parameters: { hbar: flag } }
+  addMirrorRoute(app, byTime, async ({ params, query }) => {
+    const at = parseTimestamp(params.at)
+    if (at === undefined) throw invalidParameter('timestamp')
+    const { address } = await findEntity(ledger, params.id)
+    const [found] = visibleTransactions(ledger, { from: at, to: at })
+    const isInvolved =
+      found !== undefined &&
+      (targetOf(found) === address ||
+        found.receipt.logs.some((log) => log.address.toLowerCase() === address))
+    return details(ledger, isInvolved ? found : undefined, query.hbar)
   })
 }
 
-function findResult(ledger: Ledger, id: string): EvmTransaction | undefined {
+/** A contract as shown in lists. */
+function toMirrorContract(ledger: Ledger, contract: Entity): { [name: string]: unknown } {
+  return {
+    admin_key: null,
+    auto_renew_account: null,
+    auto_renew_period: 7_776_000,
+    contract_id: contract.id,
+    created_timestamp: formatTimestamp(contract.createdNs),
+    deleted: false,
+    evm_address: contract.address,
+    expiration_timestamp: null,
+    file_id: null,
+    max_automatic_token_associations: 0,
+    memo: contract.memo,
+    nonce: 1,
+    obtainer_id: null,
+    permanent_removal: null,
+    proxy_account_id: null,
+    timestamp: { from: formatTimestamp(contract.createdNs), to: null },
+  }
+}
+
+/** A result with its logs. @throws MirrorRefusal if there is none, or it is not visible yet */
+function details(
+  ledger: Ledger,
+  transaction: EvmTransaction | undefined,
+  isInTinybar: boolean | undefined,
+): { [name: string]: unknown } {
+  if (transaction === undefined || !isVisible(ledger, transaction.consensusNs)) throw notFound()
+  const logs = networkLogs(transaction).map((log, index) => ({
+    address: log.address,
+    bloom: '0x',
+    contract_id: ledger.accounts.idOf(log.address),
+    data: log.data,
+    index,
+    topics: log.topics,
+  }))
+  return { ...toContractResult(ledger, transaction, isInTinybar), logs, state_changes: [] }
+}
+
+/** The transaction that a path names by hash or by id. @throws MirrorRefusal */
+export function findResult(ledger: Ledger, id: string): EvmTransaction | undefined {
   if (/^(?:0x)?[0-9a-f]{64}$/i.test(id)) {
     return ledger.transactions.byHash(id.startsWith('0x') ? id : `0x${id}`)
   }
@@ -108,17 +152,40 @@ export function visibleTransactions(ledger: Ledger, range: Range): EvmTransactio
     .between(range)
     .flatMap(({ evm }) => (evm === undefined ? [] : [ledger.transactions.byHash(evm.hash)]))
     .filter((transaction) => transaction !== undefined)
-    .filter(({ consensusNs }) => isVisible(ledger, consensusNs))
+    .filter(({ consensusNs }) => isWithin(range, consensusNs) && isVisible(ledger, consensusNs))
 }
 
-function resultPage(
+type ResultFilter = {
+  'block.hash'?: string | undefined
+  'block.number': Range
+  from?: string | undefined
+  hbar?: boolean | undefined
+  internal?: boolean | undefined
+  timestamp: Range
+  to?: Address
+  'transaction.index'?: bigint | undefined
+}
+
+async function resultPage(
   ledger: Ledger,
-  request: ListRequest,
-  isWanted: (transaction: EvmTransaction) => boolean,
-): { [name: string]: unknown } {
-  const found = visibleTransactions(ledger, timesIn(request.query)).filter(isWanted)
-  const { page, links } = pageOf(request, found, BY_TIME)
-  return { results: page.map((transaction) => toContractResult(ledger, transaction)), links }
+  filter: ResultFilter,
+  list: ListRequest,
+): Promise<{ [name: string]: unknown }> {
+  const { from, to, internal = false, 'block.hash': block, 'transaction.index': index } = filter
+  const sender = from === undefined ? undefined : await findEntity(ledger, from)
+  const found = visibleTransactions(ledger, filter.timestamp).filter(
+    (transaction) =>
+      (sender === undefined || transaction.from === sender.address) &&
+      (to === undefined || targetOf(transaction) === to) &&
+      // The network lists its own calls only where they are asked for.
+      (internal || !transaction.isScheduled) &&
+      (block === undefined || transaction.receipt.blockHash === block) &&
+      isWithin(filter['block.number'], BigInt(transaction.blockNumber)) &&
+      (index === undefined || BigInt(transaction.receipt.transactionIndex) === index),
+  )
+  const { page, links } = pageOf(list, found, BY_TIME)
+  const results = page.map((transaction) => toContractResult(ledger, transaction, filter.hbar))
+  return { results, links }
 }
 
 /** The contract that a transaction created or, otherwise, its recipient. */
@@ -126,11 +193,15 @@ function targetOf({ receipt }: EvmTransaction): Address | null {
   return receipt.contractAddress ?? receipt.to
 }
 
-/** An EVM transaction as listed by `/api/v1/contracts/results`. Amounts are in tinybar. */
+/** An EVM transaction as listed by `/api/v1/contracts/results`: amount and prices all in tinybar, or all in weibar. */
 function toContractResult(
   ledger: Ledger,
   transaction: EvmTransaction,
+  isInTinybar = true,
 ): { [name: string]: unknown } {
+  const weibarPerUnit = isInTinybar ? WEIBAR_PER_TINYBAR : 1n
+  const price = (weibar: bigint | undefined): Hex | null =>
+    weibar === undefined ? null : numberToHex(weibar / weibarPerUnit)
   const { receipt, envelope } = transaction
   const isSuccess = BigInt(receipt.status) === 1n
   const target = targetOf(transaction)
@@ -138,7 +209,7 @@ function toContractResult(
   return {
     access_list: envelope.type === 0 ? null : '0x',
     address: target,
-    amount: Number(envelope.valueWeibar / WEIBAR_PER_TINYBAR),
+    amount: toJsonNumber(envelope.valueWeibar / weibarPerUnit),
     block_gas_used: Number(receipt.cumulativeGasUsed),
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
@@ -153,11 +224,11 @@ function toContractResult(
     function_parameters: envelope.data,
     gas_consumed: Number(receipt.gasUsed),
     gas_limit: Number(envelope.gas),
-    gas_price: toHexOrNull(envelope.gasPriceWeibar),
+    gas_price: price(envelope.gasPriceWeibar),
     gas_used: Number(receipt.gasUsed),
     hash: transaction.hash,
-    max_fee_per_gas: toHexOrNull(envelope.maxFeePerGasWeibar),
-    max_priority_fee_per_gas: toHexOrNull(envelope.maxPriorityFeePerGasWeibar),
+    max_fee_per_gas: price(envelope.maxFeePerGasWeibar),
+    max_priority_fee_per_gas: price(envelope.maxPriorityFeePerGasWeibar),
     nonce: transaction.isScheduled ? null : envelope.nonce,
     r: transaction.isScheduled ? null : envelope.r,
     result: transaction.result,
@@ -176,6 +247,8 @@ export function networkLogs(transaction: EvmTransaction): InnerLog[] {
   return transaction.receipt.logs.filter(isNetworkLog)
 }
 
-function toHexOrNull(weibar: bigint | undefined): Hex | null {
-  return weibar === undefined ? null : numberToHex(weibar)
+/** A number written with all its digits: above 2^53 a JavaScript number would lose the last ones. */
+function toJsonNumber(value: bigint): unknown {
+  // TypeScript's library has no words for it yet.
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(value.toString())
 }

@@ -5,42 +5,45 @@ import { formatTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import { networkLogs, visibleTransactions } from './contract-routes.ts'
-import {
-  BY_TIME,
-  invalidParameter,
-  type ListRequest,
-  type MirrorQuery,
-  type MirrorRequest,
-  pageOf,
-  parseWhole,
-  readRange,
-  timesIn,
-  valuesOf,
-} from './mirror-query.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
+import { BY_TIME, type ListRequest, pageOf, type Range } from './mirror-query.ts'
 
-const TOPICS = ['topic0', 'topic1', 'topic2', 'topic3'] as const
+const { fourTopics, hash32, paging, times, wholes } = PARAMETERS
+
+const LOG_LIST = { ...paging, index: wholes, timestamp: times, ...fourTopics }
 
 /** `/api/v1/contracts/{id}/results/logs` and `/api/v1/contracts/results/logs`. */
 export function addLogRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<MirrorRequest>('/api/v1/contracts/results/logs', async (request) =>
-    logPage(ledger, request, undefined),
-  )
-  app.get<MirrorRequest>('/api/v1/contracts/:id/results/logs', async (request) => {
-    const { address } = await findEntity(ledger, request.params.id)
-    return logPage(ledger, request, address)
+  const parameters = { ...LOG_LIST, 'transaction.hash': hash32 }
+  const ofAll = { path: 'contracts/results/logs', parameters }
+  addMirrorRoute(app, ofAll, ({ query, list }) => logPage(ledger, query, list))
+  const ofContract = { path: 'contracts/:id/results/logs', parameters: LOG_LIST }
+  addMirrorRoute(app, ofContract, async ({ params, query, list }) => {
+    const { address } = await findEntity(ledger, params.id)
+    return logPage(ledger, { ...query, address }, list)
   })
+}
+
+type LogFilter = {
+  address?: Address
+  index: Range
+  timestamp: Range
+  'transaction.hash'?: string | undefined
+  topic0: readonly string[]
+  topic1: readonly string[]
+  topic2: readonly string[]
+  topic3: readonly string[]
 }
 
 function logPage(
   ledger: Ledger,
-  request: ListRequest,
-  address: Address | undefined,
+  filter: LogFilter,
+  list: ListRequest,
 ): { [name: string]: unknown } {
-  const { query } = request
-  const range = timesIn(query)
-  const indexes = readRange(query, 'index', parseWhole)
-  const topics = TOPICS.map((name) => readTopics(query, name))
+  const { address, index: indexes, timestamp: range, 'transaction.hash': wantedHash } = filter
+  const topics = [filter.topic0, filter.topic1, filter.topic2, filter.topic3]
   const found = visibleTransactions(ledger, range)
+    .filter(({ hash }) => wantedHash === undefined || hash === wantedHash)
     .flatMap((transaction) =>
       networkLogs(transaction).map((log, index) => ({ transaction, log, index })),
     )
@@ -54,7 +57,7 @@ function logPage(
     .filter(({ log }) =>
       topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
     )
-  const { page, links } = pageOf(request, found, {
+  const { page, links } = pageOf(list, found, {
     ...BY_TIME,
     keyOf: ({ transaction }) => BY_TIME.keyOf(transaction),
     indexOf: ({ index }) => index,
@@ -76,12 +79,4 @@ function logPage(
     })),
     links,
   }
-}
-
-function readTopics(query: MirrorQuery, name: string): string[] {
-  return valuesOf(query, name).map((text) => {
-    const digits = /^(?:0x)?([0-9a-fA-F]{1,64})$/.exec(text)?.[1]
-    if (digits === undefined) throw invalidParameter(name)
-    return `0x${digits.toLowerCase().padStart(64, '0')}`
-  })
 }

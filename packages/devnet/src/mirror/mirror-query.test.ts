@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
-import { nextLink, pageOf, readRange } from './mirror-query.ts'
+import { isWithin, nextLink, pageOf, readRange } from './mirror-query.ts'
 
 const timestamp = fc.bigInt({ min: 0n, max: 9_999_999_999_999_999_999n })
 
@@ -28,23 +28,31 @@ describe('timestamps', () => {
   })
 })
 
-function read(values: string | string[]): { from: bigint; to: bigint } {
-  return readRange({ timestamp: values }, 'timestamp', parseTimestamp)
-}
+const read = (...values: string[]) => readRange(values, parseTimestamp)
 
 describe('ranges', () => {
   test('bounds narrow each other, whatever their order', () => {
     fc.assert(
       fc.property(timestamp, timestamp, (a, b) => {
         const bounds = [`gt:${formatTimestamp(a)}`, `lte:${formatTimestamp(b)}`]
-        expect(read(bounds)).toEqual({ from: a + 1n, to: b < 2n ** 63n - 1n ? b : 2n ** 63n - 1n })
-        expect(read(bounds.toReversed())).toEqual(read(bounds))
+        expect(read(...bounds)).toEqual({
+          from: a + 1n,
+          to: b < 2n ** 63n - 1n ? b : 2n ** 63n - 1n,
+        })
+        expect(read(...bounds.toReversed())).toEqual(read(...bounds))
       }),
     )
   })
 
-  test.each(['ne:5', 'about:5', 'gt:', 'gt:x', ''])('%s is refused', (value) => {
-    expect(() => read(value)).toThrow('Invalid parameter: timestamp')
+  test('several values choose, within the bounds', () => {
+    const range = read('eq:7', '3', '9', 'lt:8')
+    expect(
+      range && [2n, 3n, 5n, 7n, 9n].filter((second) => isWithin(range, second * 10n ** 9n)),
+    ).toEqual([3n, 7n])
+  })
+
+  test.each(['ne:5', 'about:5', 'gt:', 'gt:x', ''])('%s is none', (value) => {
+    expect(read(value)).toBeUndefined()
   })
 })
 
@@ -62,7 +70,7 @@ describe('the link to the next page', () => {
   })
 
   test('is null after a page that is not full', () => {
-    const request = { url: '/p', query: { limit: '2' } }
+    const request = { url: '/p', query: { limit: '2' }, limit: 2, order: undefined }
     const list = { name: 'number', order: 'asc', keyOf: String } as const
     expect(pageOf(request, [1, 2], list).links.next).toBe('/p?limit=2&number=gt:2')
     expect(pageOf(request, [1], list).links.next).toBeNull()

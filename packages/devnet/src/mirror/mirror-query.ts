@@ -1,80 +1,53 @@
-// Shared by the mirror node's routes: what is visible yet, refusals, and the query parameters of lists (repeated
-// comparisons, page size, order, and the link to the next page).
+// Shared by the mirror node's routes: what is visible yet, refusals, ranges, pages, and the link to the next one.
+// mirror-parameters.ts reads the parameters.
 
 import type { Ledger } from '../ledger/ledger.ts'
-import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
+import { formatTimestamp } from '../ledger/records.ts'
 
-/** A request that the mirror node refuses with 400 or 404, in its own words. */
+/** A request that the mirror node refuses, in its own words. */
 export class MirrorRefusal extends Error {
   override name = 'MirrorRefusal'
   readonly statusCode: 400 | 404
-  constructor(statusCode: 400 | 404, message: string) {
-    super(message)
+  readonly messages: readonly { message: string; detail?: string; data?: string }[]
+  constructor(statusCode: 400 | 404, ...messages: MirrorRefusal['messages'][number][]) {
+    super(messages.map(({ message }) => message).join('; '))
     this.statusCode = statusCode
+    this.messages = messages
   }
 }
 
 /** The mirror node's words for a path or parameter that names nothing. */
 export function notFound(): MirrorRefusal {
-  return new MirrorRefusal(404, 'Not found')
+  return new MirrorRefusal(404, { message: 'Not found' })
 }
 
 /** The mirror node's words for a parameter that it cannot read. */
 export function invalidParameter(name: string): MirrorRefusal {
-  return new MirrorRefusal(400, `Invalid parameter: ${name}`)
+  return new MirrorRefusal(400, { message: `Invalid parameter: ${name}` })
 }
-
-/** Default rows per page. */
-const LIMIT_DEFAULT = 25
-
-/** Most rows per page; higher limits are treated as this. */
-const LIMIT_MAX = 100
 
 /** Query parameters as parsed by Fastify: repeated ones are arrays. */
-export type MirrorQuery = { [name: string]: string | string[] | undefined }
+export type MirrorQuery = { readonly [name: string]: string | string[] | undefined }
 
-/** The part of a request that lists read. */
-export type ListRequest = { url: string; query: MirrorQuery }
-
-/** A request for a list, or for what `:id` names. */
-export type MirrorRequest = { Params: { id: string }; Querystring: MirrorQuery }
+/** What a list reads of a request: its address and parameters, for the link to the next page, and size and order. */
+export type ListRequest = {
+  url: string
+  query: MirrorQuery
+  limit: number
+  order: 'asc' | 'desc' | undefined
+}
 
 /** All values of a parameter. */
-export function valuesOf(query: MirrorQuery, name: string): string[] {
+function valuesOf(query: MirrorQuery, name: string): string[] {
   return [query[name] ?? []].flat()
-}
-
-/** The last value of a parameter. */
-export function valueOf(query: MirrorQuery, name: string): string | undefined {
-  return valuesOf(query, name).at(-1)
-}
-
-/** The value of a parameter that is one of few words, in any letter case. @throws MirrorRefusal */
-export function wordOf<Word extends string>(
-  query: MirrorQuery,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const text = valueOf(query, name)?.toLowerCase()
-  const word = words.find((one) => one === text)
-  if (text !== undefined && word === undefined) throw invalidParameter(name)
-  return word
-}
-
-/** Page size, 1 to 100. @throws MirrorRefusal */
-function readLimit(query: MirrorQuery): number {
-  const text = valueOf(query, 'limit')
-  if (text === undefined) return LIMIT_DEFAULT
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidParameter('limit')
-  return Math.min(Number(text), LIMIT_MAX)
 }
 
 /**
  * The requested page of the ascending `rows`, and the link to the next one. A row's key is its value of the parameter
- * `name`; if rows share a key, `indexOf` tells them apart. @throws MirrorRefusal
+ * `name`; if rows share a key, `indexOf` tells them apart.
  */
 export function pageOf<Row>(
-  { url, query }: ListRequest,
+  request: ListRequest,
   rows: readonly Row[],
   list: {
     name: string
@@ -84,8 +57,7 @@ export function pageOf<Row>(
   },
 ): { page: Row[]; links: { next: string | null } } {
   const { name, keyOf, indexOf } = list
-  const limit = readLimit(query)
-  const order = wordOf(query, 'order', ['asc', 'desc']) ?? list.order
+  const { url, query, limit, order = list.order } = request
   const page = (order === 'desc' ? rows.toReversed() : rows).slice(0, limit)
   const end = page.at(-1)
   if (page.length < limit || end === undefined) return { page, links: { next: null } }
@@ -94,34 +66,51 @@ export function pageOf<Row>(
   return { page, links: { next: nextLink({ url, query, name, order, last, lastIndex }) } }
 }
 
-/** An inclusive range. */
-export type Range = { from: bigint; to: bigint }
+/** An inclusive range; if `among` is given, only these values of it. */
+export type Range = { from: bigint; to: bigint; among?: readonly bigint[] }
 
-/** Larger than every timestamp and number that the mirror node has. */
-const RANGE_END = 2n ** 63n - 1n
+/** No bounds: the end is larger than every timestamp and number that the mirror node has. */
+export const EVERYTHING: Range = { from: 0n, to: 2n ** 63n - 1n }
 
-/** The range left by repeated `gt:`, `gte:`, `lt:`, `lte:`, `eq:` or bare values of a parameter. @throws MirrorRefusal */
-export function readRange(
-  query: MirrorQuery,
-  name: string,
-  parse: (text: string) => bigint | undefined,
-): Range {
-  const range: Range = { from: 0n, to: RANGE_END }
-  for (const text of valuesOf(query, name)) {
-    const [, operator = 'eq', bound = ''] = /^(?:(gt|gte|lt|lte|eq):)?([^:]+)$/.exec(text) ?? []
-    const value = parse(bound)
-    if (value === undefined) throw invalidParameter(name)
-    const from = operator === 'gt' ? value + 1n : value
-    const to = operator === 'lt' ? value - 1n : value
-    if (!operator.startsWith('l') && from > range.from) range.from = from
-    if (!operator.startsWith('g') && to < range.to) range.to = to
-  }
-  return range
+export function isWithin({ from, to, among }: Range, value: bigint): boolean {
+  return value >= from && value <= to && (among === undefined || among.includes(value))
 }
 
-/** A whole number below 10^15 as written in a path or parameter. */
+/**
+ * The range left by repeated `gt:`, `gte:`, `lt:` and `lte:`, and the values that repeated `eq:` or bare ones choose from it;
+ * undefined if one cannot be read.
+ */
+export function readRange(
+  texts: readonly string[],
+  parse: (text: string) => bigint | undefined,
+): Range | undefined {
+  if (texts.length === 0) return EVERYTHING
+  const range = { ...EVERYTHING }
+  const among: bigint[] = []
+  for (const text of texts) {
+    const [, operator = 'eq', bound = ''] = /^(?:(gt|gte|lt|lte|eq):)?([^:]+)$/.exec(text) ?? []
+    const value = parse(bound)
+    if (value === undefined) return undefined
+    if (operator === 'eq') among.push(value)
+    const from = operator === 'gt' ? value + 1n : value
+    const to = operator === 'lt' ? value - 1n : value
+    if (operator.startsWith('g') && from > range.from) range.from = from
+    if (operator.startsWith('l') && to < range.to) range.to = to
+  }
+  if (among.length === 0) return range
+  const [first = 0n] = among
+  const low = among.reduce((least, value) => (value < least ? value : least), first)
+  const high = among.reduce((most, value) => (value > most ? value : most), first)
+  return {
+    from: low > range.from ? low : range.from,
+    to: high < range.to ? high : range.to,
+    among,
+  }
+}
+
+/** A whole number below 10^15 as written in a path or parameter, in decimal or, after `0x`, in hex. */
 export function parseWhole(text: string): bigint | undefined {
-  return /^\d{1,15}$/.test(text) ? BigInt(text) : undefined
+  return /^(?:\d{1,15}|0x[0-9a-f]{1,12})$/i.test(text) ? BigInt(text) : undefined
 }
 
 /** Lists of events are ordered by time, newest first. */
@@ -130,11 +119,6 @@ export const BY_TIME = {
   order: 'desc',
   keyOf: ({ consensusNs }: { consensusNs: bigint }): string => formatTimestamp(consensusNs),
 } as const
-
-/** The range of times requested from a list. @throws MirrorRefusal */
-export function timesIn(query: MirrorQuery): Range {
-  return readRange(query, 'timestamp', parseTimestamp)
-}
 
 /**
  * `links.next` of a full page: the same query with `name` narrowed to what lies beyond `last`, or with `lastIndex`, to the

@@ -7,8 +7,10 @@ import type { Scheduler } from '../ledger/scheduler.ts'
 import { callerOf, createRequestCounter, withoutCaller } from '../request-limits.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addBlockRoutes } from './block-routes.ts'
+import { addCallRoutes } from './call-routes.ts'
 import { addContractRoutes } from './contract-routes.ts'
 import { addLogRoutes } from './log-routes.ts'
+import { isMissingRoute } from './mirror-node-names.ts'
 import { MirrorRefusal } from './mirror-query.ts'
 import { addNetworkRoutes } from './network-routes.ts'
 import { addScheduleRoutes } from './schedule-routes.ts'
@@ -30,6 +32,13 @@ export function createMirrorServer(
   })
   app.addHook('onRequest', async (request, reply) => {
     void reply.header('access-control-allow-origin', '*')
+    if (request.method === 'OPTIONS') {
+      void reply
+        .header('access-control-allow-headers', '*')
+        .header('access-control-allow-methods', 'GET, POST, OPTIONS')
+      await reply.code(204).send()
+      return
+    }
     if (ledger.faults.unavailable.mirror) {
       request.raw.socket.destroy()
       reply.hijack()
@@ -43,11 +52,18 @@ export function createMirrorServer(
   app.addHook('onSend', async (request) => {
     if (isAnswerLost(ledger.faults, 'mirror', request.url)) request.raw.socket.destroy()
   })
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send(body('Not found')))
+  app.setNotFoundHandler(({ url }, reply) =>
+    isMissingRoute(url)
+      ? reply.code(501).send(body(`Not implemented by this local mirror node: ${url}`))
+      : reply.code(404).send(body('Not found')),
+  )
   app.setErrorHandler((error, _request, reply) => {
     if (error instanceof MirrorRefusal) {
-      return reply.code(error.statusCode).send(body(error.message))
+      return reply.code(error.statusCode).send({ _status: { messages: error.messages } })
     }
+    // What Fastify refuses by itself: a body that is no JSON, or too large.
+    const { statusCode = 500 } = error as { statusCode?: number }
+    if (statusCode < 500) return reply.code(statusCode).send(body('Invalid request'))
     process.stderr.write(`devnet: mirror: ${String(error)}\n`)
     return reply.code(500).send(body('Internal error'))
   })
@@ -56,6 +72,7 @@ export function createMirrorServer(
   addBlockRoutes(app, ledger)
   addContractRoutes(app, ledger)
   addLogRoutes(app, ledger)
+  addCallRoutes(app, ledger)
   addScheduleRoutes(app, ledger, parts.scheduler)
   addNetworkRoutes(app, ledger, parts.consensus)
   return app

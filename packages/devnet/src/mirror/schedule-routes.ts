@@ -6,6 +6,7 @@ import { entityId, entityNumber, longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
 import type { KnownSchedule, Scheduler } from '../ledger/scheduler.ts'
+import { addMirrorRoute } from './mirror-parameters.ts'
 import { invalidParameter, isVisible, notFound } from './mirror-query.ts'
 
 /** `/api/v1/schedules/{id}`. As on the network, nothing says that a schedule expired unexecuted. */
@@ -14,7 +15,7 @@ export function addScheduleRoutes(
   ledger: Ledger,
   scheduler: Pick<Scheduler, 'find'>,
 ): void {
-  app.get<{ Params: { id: string } }>('/api/v1/schedules/:id', async ({ params }) => {
+  addMirrorRoute(app, { path: 'schedules/:id', parameters: {} }, ({ params }) => {
     const number = entityNumber(params.id)
     if (number === undefined) throw invalidParameter('scheduleId')
     const known = scheduler.find(longZeroAddress(number))

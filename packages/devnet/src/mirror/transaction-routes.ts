@@ -1,43 +1,49 @@
 import type { FastifyInstance } from 'fastify'
 import { completeTransfers } from '../ledger/complete-transfers.ts'
-import { entityId, entityNumber } from '../ledger/entity-id.ts'
+import { entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   BY_TIME,
+  EVERYTHING,
   invalidParameter,
   isVisible,
-  type MirrorQuery,
-  type MirrorRequest,
+  isWithin,
+  type ListRequest,
   notFound,
   pageOf,
   type Range,
-  timesIn,
-  valueOf,
-  wordOf,
 } from './mirror-query.ts'
+
+const { flag, ids, paging, times, transactionType, whole, word } = PARAMETERS
 
 /** `/api/v1/transactions` and `/api/v1/transactions/{id}`. */
 export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void {
-  app.get<MirrorRequest>('/api/v1/transactions', async (request) => {
-    const filter = readFilter(request.query)
-    const found = await select(ledger, filter, timesIn(request.query))
-    const { page, links } = pageOf(request, found, BY_TIME)
-    await completeTransfers(ledger, page)
-    return { transactions: page.map(toMirrorTransaction), links }
+  const listed = {
+    ...paging,
+    'account.id': ids,
+    result: word('success', 'fail'),
+    timestamp: times,
+    transactiontype: transactionType,
+    type: word('credit', 'debit'),
+  }
+  addMirrorRoute(app, { path: 'transactions', parameters: listed }, async ({ query, list }) => {
+    const { 'account.id': accounts, result, transactiontype: name, type: direction } = query
+    const filter = { accounts, direction, name, range: query.timestamp, result }
+    return pageOfTransactions(ledger, filter, list)
   })
 
-  app.get<MirrorRequest>('/api/v1/transactions/:id', async ({ params, query }) => {
+  const one = { path: 'transactions/:id', parameters: { nonce: whole, scheduled: flag } }
+  addMirrorRoute(app, one, async ({ params, query: { nonce, scheduled } }) => {
     const id = readTransactionId(params.id, 'transactionId')
-    const nonce = valueOf(query, 'nonce')
-    const scheduled = valueOf(query, 'scheduled')
     const asked = ledger.records
       .byTransactionId(id)
       .filter(
         (record) =>
           isVisible(ledger, record.consensusNs) &&
-          (nonce === undefined || Number(nonce) === 0) &&
-          (scheduled === undefined || String(record.isScheduled) === scheduled),
+          (nonce === undefined || nonce === 0n) &&
+          (scheduled === undefined || record.isScheduled === scheduled),
       )
     if (asked.length === 0) throw notFound()
     await completeTransfers(ledger, asked)
@@ -45,38 +51,42 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
   })
 }
 
-type Filter = ReturnType<typeof readFilter>
-
-function readFilter(query: MirrorQuery) {
-  const account = valueOf(query, 'account.id')
-  const number = account === undefined ? undefined : entityNumber(account.replace(/^eq:/, ''))
-  if (account !== undefined && number === undefined) throw invalidParameter('account.id')
-  const name = valueOf(query, 'transactiontype')?.toUpperCase()
-  if (name !== undefined && !/^[A-Z]+$/.test(name)) throw invalidParameter('transactiontype')
-  return {
-    account: number === undefined ? undefined : entityId(number),
-    direction: wordOf(query, 'type', ['credit', 'debit']),
-    result: wordOf(query, 'result', ['success', 'fail']),
-    name,
-  }
+type TransactionFilter = {
+  range: Range
+  /** Numbers of accounts that gained or lost something. */
+  accounts: Range
+  direction?: 'credit' | 'debit' | undefined
+  name?: string | undefined
+  result?: 'success' | 'fail' | undefined
 }
 
-/** The visible records of a range that the filter accepts, ascending. */
-async function select(ledger: Ledger, filter: Filter, range: Range): Promise<TransactionRecord[]> {
-  const { account, direction, name, result } = filter
+/** A page of the transactions that a filter accepts. */
+export async function pageOfTransactions(
+  ledger: Ledger,
+  filter: TransactionFilter,
+  list: ListRequest,
+) {
+  const { page, links } = pageOf(list, await select(ledger, filter), BY_TIME)
+  await completeTransfers(ledger, page)
+  return { transactions: page.map(toMirrorTransaction), links }
+}
+
+/** The visible records that the filter accepts, ascending. */
+async function select(ledger: Ledger, filter: TransactionFilter): Promise<TransactionRecord[]> {
+  const { accounts, direction, name, range, result } = filter
   const candidates = ledger.records
     .between(range)
-    .filter(({ consensusNs }) => isVisible(ledger, consensusNs))
+    .filter(({ consensusNs }) => isWithin(range, consensusNs) && isVisible(ledger, consensusNs))
     .filter((record) => name === undefined || record.name === name)
-    .filter((one) => result === undefined || (result === 'success') === (one.result === 'SUCCESS'))
-  if (account === undefined) return candidates
+    .filter((row) => result === undefined || (result === 'success') === (row.result === 'SUCCESS'))
+  if (accounts === EVERYTHING) return candidates
   // Only a trace shows whom a contract paid, so an account's list may have to read all traces.
   await completeTransfers(ledger, candidates)
   return candidates.filter(({ transfers = [] }) =>
     transfers.some(
-      (transfer) =>
-        transfer.account === account &&
-        (direction === undefined || (direction === 'credit') === transfer.amountTinybar > 0n),
+      ({ account, amountTinybar }) =>
+        isWithin(accounts, BigInt(entityNumber(account) ?? 0)) &&
+        (direction === undefined || (direction === 'credit') === amountTinybar > 0n),
     ),
   )
 }
