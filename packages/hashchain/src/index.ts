@@ -5,6 +5,7 @@ export {
   createKeyRing,
   type KeyRing,
   parseKeyRing,
+  type SealingKey,
 } from './key-ring.ts'
 export {
   consistencyProof,

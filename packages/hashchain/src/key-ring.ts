@@ -11,12 +11,15 @@ const SEAL_KEY_BYTES = 32
 const KEY_ID_CHARACTERS_MAX = 64
 const KEY_ID = /^[A-Za-z0-9._-]+$/
 
+/** Bytes, of a key that is used once and dropped. */
+export type SealingKey = KeyObject | Uint8Array
+
 /** Keys by id; see `createKeyRing`. */
-export type KeyRing = {
+export type KeyRing<Key extends SealingKey = KeyObject> = {
   /** The key that seals new values. */
   readonly activeId: string
   /** The key with that id, if the ring has it. */
-  key(id: string): KeyObject | undefined
+  key(id: string): Key | undefined
   /** Fresh random bytes for nonces. */
   randomBytes(size: number): Uint8Array
 }

@@ -8,7 +8,7 @@
  * before the nonce, followed by the slot, are the additional authenticated data.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import type { KeyRing } from './key-ring.ts'
+import type { KeyRing, SealingKey } from './key-ring.ts'
 
 /** The algorithm's name in receipts and status lines. */
 export const SEAL_ALGORITHM = 'AES-256-GCM'
@@ -40,7 +40,7 @@ type OpenedValue =
  * with a lone surrogate, which has no UTF-8 form to seal.
  */
 export function sealValue(options: {
-  readonly ring: KeyRing
+  readonly ring: KeyRing<SealingKey>
   readonly value: string
   readonly slot: string
 }): Uint8Array {
@@ -66,7 +66,7 @@ export function sealValue(options: {
 
 /** Opens a sealed value in the slot where it was found. Never throws, whatever the bytes or the slot hold. */
 export function openValue(options: {
-  readonly ring: KeyRing
+  readonly ring: KeyRing<SealingKey>
   readonly sealed: Uint8Array
   readonly slot: string
 }): OpenedValue {

@@ -7,6 +7,7 @@ import {
   type KeyRing,
   openValue,
   SEAL_ALGORITHM,
+  type SealingKey,
   sealedKeyId,
   sealValue,
 } from '@tallystick/hashchain'
@@ -24,7 +25,7 @@ export type BodySeal = {
 }
 
 /** Seals under the ring's active key; without a ring, entries stay in the clear. */
-export function createBodySeal(ring: KeyRing | undefined): BodySeal {
+export function createBodySeal(ring: KeyRing<SealingKey> | undefined): BodySeal {
   return {
     close: (entry, slot) => (ring === undefined ? entry : sealValue({ ring, value: entry, slot })),
     open: (body, slot) => {

@@ -68,6 +68,25 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       expect(other.ownRing.key(keys.ownKeyId)).toEqual(keys.ownRing.key(keys.ownKeyId))
     })
 
+    it('C32: a key that is used once, as in a replay, is not kept in the place of those in use', async () => {
+      let unwrapped = 0
+      const key = (id: string) => {
+        unwrapped += 1
+        return keyRing.key(id)
+      }
+      const body = await sealed(await open())
+      const keys = await open({ ...keyRing, key })
+      const countOpening = async (seal: typeof keys.sealFor) => {
+        const before = unwrapped
+        expect((await seal([TEA])).open(body, SLOT)).toBe('ten drops')
+        return unwrapped - before
+      }
+      expect(await countOpening(keys.sealOnce)).toBe(1)
+      expect(await countOpening(keys.sealOnce)).toBe(1)
+      expect(await countOpening(keys.sealFor)).toBe(1)
+      expect(await countOpening(keys.sealOnce)).toBe(0)
+    })
+
     it('S12: a key whose COMMIT failed seals nothing, then or later; the next one is there after a restart', async () => {
       const keys = await open()
       await under.failCommits(true)

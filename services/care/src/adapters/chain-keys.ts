@@ -3,8 +3,14 @@
 // (chain-keys-postgres.ts). All of them are wrapped under one key of the ring; who opens the records with another one first
 // rewraps them. A key is durable before anything is sealed under it, and each use asks the place: neither a commit
 // that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { type KeyRing, openValue, sealedKeyId, sealValue } from '@tallystick/hashchain'
+import { createSecretKey, KeyObject, randomBytes } from 'node:crypto'
+import {
+  type KeyRing,
+  openValue,
+  type SealingKey,
+  sealedKeyId,
+  sealValue,
+} from '@tallystick/hashchain'
 import {
   type BodySeal,
   createBodySeal,
@@ -114,6 +120,8 @@ type ReadEnds = (name: ErasedName) => Promise<readonly unknown[]>
 /** Seals for chains. */
 export type ChainSeals = {
   sealFor(chains: readonly string[]): Promise<ChainSeal>
+  /** The same for who passes every chain once: those keys take nobody's place in memory. */
+  sealOnce(chains: readonly string[]): Promise<ChainSeal>
   /**
    * The same, and makes keys that are missing. An erased chain gets none; nor does one whose own key is lost: throws
    * ChainKeyLost.
@@ -125,11 +133,12 @@ const CLEAR: ChainSeal = { ...createBodySeal(undefined), receipt: sealReceipt }
 /** For records in the clear. */
 export const CLEAR_SEALS: ChainSeals = {
   sealFor: async () => CLEAR,
+  sealOnce: async () => CLEAR,
   sealToWrite: async () => CLEAR,
 }
 
 /** A stored key; without `key`, the ring does not unwrap it. */
-type ChainKey = { readonly wrapped: WrappedKey; readonly key: KeyObject | undefined }
+type ChainKey = { readonly wrapped: WrappedKey; readonly key: SealingKey | undefined }
 type KeysByChain = ReadonlyMap<string, ChainKey>
 
 /** Opens the keys in a place, and makes the place's own key. Fails if the ring is not theirs. */
@@ -144,7 +153,7 @@ export class ChainKeys implements ChainSeals {
   readonly #ring: KeyRing
   /** Spares unwrapping again what the place still has. */
   readonly #unwrapped = new BoundedMap<string, ChainKey>(KEYS_HELD_MAX)
-  #own: ChainKey | undefined
+  #own: { readonly wrapped: WrappedKey; readonly key: KeyObject } | undefined
   /** Ids of keys behind which this process has committed: a key that is only seen may be lost in a failover. */
   readonly #sure = new BoundedMap<string, true>(KEYS_HELD_MAX)
   #unsure = new Set<string>()
@@ -164,13 +173,13 @@ export class ChainKeys implements ChainSeals {
   async readOwn(): Promise<void> {
     const own = (await this.#keysToWrite([PLACE_KEY_CHAIN])).get(PLACE_KEY_CHAIN)
     const wrappedBy = own && sealedKeyId(own.wrapped[2])
-    if (own?.key === undefined)
+    if (!(own?.key instanceof KeyObject))
       throw new RecordStoreUnavailable(
         this.#ring.key(wrappedBy ?? '') === undefined
           ? `the keys of chains are wrapped under the key "${wrappedBy}", which SEAL_KEYS does not have`
           : `the key "${wrappedBy}" in SEAL_KEYS is not the one that the keys of chains were wrapped under`,
       )
-    this.#own = own
+    this.#own = { wrapped: own.wrapped, key: own.key }
   }
 
   /** The key that belongs to the place. */
@@ -190,6 +199,9 @@ export class ChainKeys implements ChainSeals {
 
   readonly sealFor = async (chains: readonly string[]): Promise<ChainSeal> =>
     this.#sealWith(await this.#findKeys(chains))
+
+  readonly sealOnce = async (chains: readonly string[]): Promise<ChainSeal> =>
+    this.#sealWith(await this.#findKeys(chains, 'once'))
 
   readonly sealToWrite = async (
     chains: readonly string[],
@@ -235,10 +247,12 @@ export class ChainKeys implements ChainSeals {
     await this.close()
   }
 
-  async #findKeys(chains: readonly string[]): Promise<KeysByChain> {
+  async #findKeys(chains: readonly string[], use?: 'once'): Promise<KeysByChain> {
     const keys = new Map<string, ChainKey>()
-    for (const wrapped of await this.place.find([...new Set(chains)]))
-      keys.set(wrapped[0], this.#unwrap(wrapped))
+    for (const wrapped of await this.place.find([...new Set(chains)])) {
+      const key = this.#findUnwrapped(wrapped) ?? this.#unwrap(wrapped, use)
+      keys.set(wrapped[0], key)
+    }
     return keys
   }
 
@@ -287,20 +301,26 @@ export class ChainKeys implements ChainSeals {
     )
   }
 
-  #unwrap(wrapped: WrappedKey): ChainKey {
-    const [chain, keyId, sealed] = wrapped
+  #findUnwrapped([chain, , sealed]: WrappedKey): ChainKey | undefined {
     const known = this.#unwrapped.get(chain)
-    if (known !== undefined && Buffer.compare(known.wrapped[2], sealed) === 0) return known
+    return known !== undefined && Buffer.compare(known.wrapped[2], sealed) === 0 ? known : undefined
+  }
+
+  #unwrap(wrapped: WrappedKey, use?: 'once'): ChainKey {
+    const [chain, keyId, sealed] = wrapped
     const opened = openValue({ ring: this.#ring, sealed, slot: wrapSlot(chain, keyId) })
-    const key =
-      opened.kind === 'opened' ? createSecretKey(Buffer.from(opened.value, 'base64')) : undefined
-    const made = { wrapped, key }
+    const bytes = opened.kind === 'opened' ? Buffer.from(opened.value, 'base64') : undefined
+    // A KeyObject outlives what V8 collects at once: those of a whole store would fill 140 MB.
+    if (use === 'once') return { wrapped, key: bytes }
+    const made = { wrapped, key: bytes && createSecretKey(bytes) }
     this.#unwrapped.set(chain, made)
     return made
   }
 
   /** A ring of one key; its random bytes are the configured ring's. */
-  #ringWith(own: ChainKey | undefined): KeyRing {
+  #ringWith<Key extends SealingKey>(
+    own: { readonly wrapped: WrappedKey; readonly key: Key | undefined } | undefined,
+  ): KeyRing<Key> {
     const activeId = own?.wrapped[1] ?? ''
     return { ...this.#ring, activeId, key: (id) => (id === activeId ? own?.key : undefined) }
   }

@@ -43,7 +43,7 @@ type Rest = () => Promise<void>
 /** Where verification reads. */
 export type VerifySource = {
   readonly source: RecordSource
-  readonly seals: Pick<ChainSeals, 'sealFor'>
+  readonly seals: Pick<ChainSeals, 'sealFor' | 'sealOnce'>
   readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
 }
 
@@ -116,7 +116,7 @@ async function* verifyPage(
   const { ask, sql } = of.source
   const { numbered, ofChains } = sql.of[audience]
   const chains = await ask<ChainRow>(numbered, [audience, from, to])
-  const seal = await of.seals.sealFor(chains.map((chain) => chainName(slotOfChain(chain))))
+  const seal = await of.seals.sealOnce(chains.map((chain) => chainName(slotOfChain(chain))))
   const page = new PageReplay(chains, seal)
   let place: readonly [chain: number, version: number] = [from, -1]
   for (let isMore = true; isMore; ) {
@@ -224,7 +224,7 @@ async function knownPart(
 ): Promise<KnownPart | undefined> {
   if (!intact) return undefined
   const slot = slotOfChain(chain)
-  const seal = await seals.sealFor([chainName(slot)])
+  const seal = await seals.sealOnce([chainName(slot)])
   const row = await findVersion(source, namedChain(chain), versions)
   const record = recordOfRow(row, { slot, seal })
   return record === undefined ? undefined : { versions, headHash: record.versionHash }
@@ -247,14 +247,14 @@ async function* verifyOne(
   for (let isMore = true; isMore; ) {
     const limit = SLICE_VERSIONS
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
-    const seal = await seals.sealFor([name])
+    const seal = await seals.sealOnce([name])
     for (const row of slice) take(state, row, seal)
     isMore = slice.length === limit
     await rest()
   }
   const now = await readChain(source, number)
   if (now === undefined) return
-  const seal = await seals.sealFor([name])
+  const seal = await seals.sealOnce([name])
   yield await judge(of, { chain: now, state, seal })
 }
 

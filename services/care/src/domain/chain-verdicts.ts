@@ -8,6 +8,8 @@ import type { ChainVerification } from './record-store.ts'
 const STRAYS_MAX = 1_000
 /** Chains for which there is room at first. */
 const ROOM_MIN = 1_024
+/** Numbers of chains whose verdicts count as changed together. */
+const BLOCK_NUMBERS = 256
 
 /** How a chain's newest version is stored: a sealed one by the place of its key's id, from here on. */
 const [NONE, CLEAR, SEALED] = [0, 1, 2]
@@ -25,6 +27,8 @@ export const keptChain = (found: ChainVerification): KeptChain => {
   return { verdict: { versions, intact, brokenAt, erased }, receipt }
 }
 
+const blockOf = (number: number): number => Math.floor(number / BLOCK_NUMBERS)
+
 const grown = <Numbers extends { set(from: Numbers): void }>(made: Numbers, from: Numbers) => {
   made.set(from)
   return made
@@ -40,6 +44,9 @@ export class ChainVerdicts {
   readonly #keyIds: (string | undefined)[] = [undefined]
   /** By number of the missing chain and version. */
   readonly #strays = new Map<string, ChainVerification>()
+  /** Counts changes; for each block of numbers, which one was its last. */
+  #changes = 0
+  readonly #changedAt: number[] = []
 
   put(found: ChainVerification): void {
     const { brokenAt = 0, erased, number, receipt, versions } = found
@@ -48,6 +55,7 @@ export class ChainVerdicts {
       return
     }
     this.#makeRoom(number)
+    this.#noteChange(number, number + 1)
     this.#versions[number] = versions
     this.#brokenAt[number] = brokenAt
     this.#isErased[number] = erased === undefined ? 0 : 1
@@ -75,13 +83,31 @@ export class ChainVerdicts {
   /** Forgets the verdicts on chains from one number up to another, which is left out. */
   forget(from: number, to: number): void {
     this.#storedAs.fill(NONE, Math.max(from, 0), Math.min(to, this.#storedAs.length))
+    this.#noteChange(Math.max(from, 0), Math.min(to, this.#storedAs.length))
     for (const [name, { strayOf = 0 }] of this.#strays)
       if (strayOf >= from && strayOf < to) this.#strays.delete(name)
+  }
+
+  /** Changes so far. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Whether a verdict on a chain of a number from one up to another has changed after so many changes; rather yes than no. */
+  hasChanged(from: number, to: number, changes: number): boolean {
+    const blocks = this.#changedAt.slice(blockOf(from), blockOf(to - 1) + 1)
+    return blocks.some((changedAt) => changedAt > changes)
   }
 
   /** Versions that belong to no chain. */
   get strays(): readonly ChainVerification[] {
     return [...this.#strays.values()]
+  }
+
+  #noteChange(from: number, to: number): void {
+    this.#changes += 1
+    for (let block = blockOf(from); block <= blockOf(to - 1); block += 1)
+      this.#changedAt[block] = this.#changes
   }
 
   #keyAt(keyId: string | undefined): number {

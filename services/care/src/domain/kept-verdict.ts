@@ -8,6 +8,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { Audience } from '../wire/records.ts'
 import { ChainVerdicts } from './chain-verdicts.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
+import { ReportTexts } from './report-texts.ts'
 
 /** Chains in a page. */
 const PAGE_CHAINS = 256
@@ -38,6 +39,8 @@ export type KeptVerdictDeps = {
 export type AudienceVerdict = {
   readonly audience: Audience
   readonly verdicts: ChainVerdicts
+  /** Absent where others may rename a chain meanwhile, by freeing its topic. */
+  readonly texts: ReportTexts | undefined
   /** When the oldest page was replayed, ISO 8601. */
   readonly checkedAt: string
   /** How old that may be; undefined where the store says whether others changed it. */
@@ -48,6 +51,7 @@ export class KeptVerdict {
   readonly #deps: KeptVerdictDeps
   readonly #audience: Audience
   #verdicts = new ChainVerdicts()
+  #texts = new ReportTexts(this.#verdicts)
   /** When each page was replayed. */
   #pages: number[] = []
   /** The page that was replayed before all others. */
@@ -95,6 +99,7 @@ export class KeptVerdict {
     if (this.#pages.length === 0 || mark !== this.#mark) {
       onReplay()
       this.#verdicts = new ChainVerdicts()
+      this.#texts = new ReportTexts(this.#verdicts)
       this.#pages = Array.from({ length: await this.#pageCount() }, () => Number.NEGATIVE_INFINITY)
       this.#oldest = 0
       this.#mark = mark
@@ -109,7 +114,8 @@ export class KeptVerdict {
     await this.#addTo(to)
     if (intervalMs !== undefined && this.#cancelScrub === undefined) this.#scrubLater(intervalMs)
     const checkedAt = isoOf(this.#pages[this.#oldest] ?? clock.unixMs())
-    return { audience, verdicts: this.#verdicts, checkedAt, intervalMs }
+    const texts = mark === undefined ? undefined : this.#texts
+    return { audience, verdicts: this.#verdicts, texts, checkedAt, intervalMs }
   }
 
   #intervalMs(): number {

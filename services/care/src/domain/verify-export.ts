@@ -141,7 +141,7 @@ class ExportCheck {
   }
 
   #chainReport(uri: string, replay: StoredChainReplay): ExportedChain {
-    const { versions } = replay
+    const versions = replay.count()
     const { broken } = replay.end(this.#heads.get(uri) ?? { version: versions, versionHash: '' })
     const stated = this.#faults.get(uri)
     if (stated !== undefined && stated.brokenAt <= (broken?.version ?? stated.brokenAt))

@@ -5,6 +5,7 @@ import type { ChainPayload, ChainVerdict } from '../wire/verify.ts'
 import { type KeptChain, keptChain } from './chain-verdicts.ts'
 import type { AudienceVerdict } from './kept-verdict.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
+import type { ReportCounts, ReportList, ReportPage } from './report-texts.ts'
 
 /** Chains in a page: about half a millisecond of work, and 50 KB of text. */
 const PAGE_CHAINS = 256
@@ -26,18 +27,6 @@ type ReportPlace = {
   readonly atRest: string
 }
 
-type ReportCounts = {
-  chains: number
-  /** Chains that do not hold. */
-  broken: number
-  /** Chains whose newest version is sealed. */
-  sealed: number
-  /** Versions replayed. */
-  versions: number
-  /** Versions whose values were erased, which nothing can replay (C31). */
-  erased: number
-}
-
 /** The at-rest status line (care.md), without a label; it says plaintext if nothing is sealed. */
 export const atRestLine = (sealKeyId: string | undefined): string =>
   sealKeyId === undefined
@@ -53,51 +42,85 @@ function ageOf({ parts }: VerifyReport) {
   return { checkedAt, replayIntervalSeconds }
 }
 
-type Write = (uri: string, chain: KeptChain) => string
+/** How a chain stands in each list, and what is before all but the first. */
+const LISTS: {
+  readonly [List in ReportList]: {
+    readonly write: (uri: string, chain: KeptChain) => string
+    readonly before: string
+  }
+} = {
+  chains: { write: (uri, { verdict }) => JSON.stringify({ uri, ...verdict }), before: ',' },
+  receipts: { write: (uri, { receipt }) => JSON.stringify({ uri, ...receipt }), before: ',' },
+  lines: { write: (uri, { verdict }) => lineOf({ uri, ...verdict }), before: '' },
+}
 
-/** The texts of a part's chains, a page at a time. */
-async function* pagesOf(report: VerifyReport, write: Write): AsyncGenerator<readonly string[]> {
-  const { store, turn } = report
-  for (const { audience, patient, verdicts } of report.parts) {
+const NO_COUNTS: ReportCounts = { chains: 0, broken: 0, sealed: 0, versions: 0, erased: 0 }
+
+function countChain(counts: ReportCounts, { receipt, verdict }: KeptChain): void {
+  const { erased = 0, intact, versions } = verdict
+  counts.chains += 1
+  counts.broken += intact ? 0 : 1
+  counts.sealed += receipt.encrypted ? 1 : 0
+  counts.versions += versions - erased
+  counts.erased += erased
+}
+
+type NamedVerdict = { readonly uri: string; readonly chain: KeptChain }
+
+function writePage(list: ReportList, chains: readonly NamedVerdict[]): Omit<ReportPage, 'last'> {
+  const { before, write } = LISTS[list]
+  const counts = { ...NO_COUNTS }
+  for (const { chain } of chains) countChain(counts, chain)
+  return { text: chains.map(({ chain, uri }) => before + write(uri, chain)).join(''), counts }
+}
+
+/** The pages of a list, in each part those that were kept, and the others anew. */
+async function* pagesOf(
+  { parts, store, turn }: VerifyReport,
+  list: ReportList,
+): AsyncGenerator<Omit<ReportPage, 'last'>> {
+  for (const { audience, patient, texts, verdicts } of parts) {
+    const known = patient === undefined ? texts : undefined
     for (let after: number | undefined = 0; after !== undefined; ) {
       const query = { audience, patient, after, limit: PAGE_CHAINS }
-      const page = await turn(async () => {
-        const chains = await store.chains(query)
-        const texts = chains.flatMap(({ number, slot }) => {
-          const kept = verdicts.get(number)
-          return kept === undefined ? [] : [write(chainUri(slot), kept)]
-        })
-        return { texts, last: chains.length < PAGE_CHAINS ? undefined : chains.at(-1)?.number }
-      })
-      yield page.texts
+      const page: ReportPage =
+        known?.find(list, after) ??
+        (await turn(async () => {
+          const { changes } = verdicts
+          const chains = await store.chains(query)
+          const found = chains.flatMap(({ number, slot }) => {
+            const chain = verdicts.get(number)
+            return chain === undefined ? [] : [{ uri: chainUri(slot), chain }]
+          })
+          const last = chains.length < PAGE_CHAINS ? undefined : chains.at(-1)?.number
+          const written = { ...writePage(list, found), last }
+          known?.keep(list, { ...written, after: query.after, changes })
+          return written
+        }))
+      yield page
       after = page.last
     }
-    if (patient === undefined)
-      yield verdicts.strays.map((found) => write(found.receipt.uri, keptChain(found)))
+    const strays = patient === undefined ? verdicts.strays : []
+    yield writePage(
+      list,
+      strays.map((found) => ({ uri: found.receipt.uri, chain: keptChain(found) })),
+    )
   }
 }
 
-/** The items of a JSON list. */
-async function* listed(report: VerifyReport, write: Write): AsyncGenerator<string> {
-  let comma = ''
-  for await (const texts of pagesOf(report, write)) {
-    if (texts.length === 0) continue
-    yield comma + texts.join(',')
-    comma = ','
-  }
-}
-
-function createCounts() {
-  const counts: ReportCounts = { chains: 0, broken: 0, sealed: 0, versions: 0, erased: 0 }
-  return {
-    counts,
-    count: ({ receipt, verdict: { erased = 0, intact, versions } }: KeptChain): void => {
-      counts.chains += 1
-      counts.broken += intact ? 0 : 1
-      counts.sealed += receipt.encrypted ? 1 : 0
-      counts.versions += versions - erased
-      counts.erased += erased
-    },
+/** The texts of a list; `counts` grows by what they count. */
+async function* listed(
+  report: VerifyReport,
+  list: ReportList,
+  counts: ReportCounts,
+): AsyncGenerator<string> {
+  let isFirst = true
+  for await (const page of pagesOf(report, list)) {
+    for (const name of Object.keys(NO_COUNTS) as (keyof ReportCounts)[])
+      counts[name] += page.counts[name]
+    if (page.text === '') continue
+    yield isFirst ? page.text.slice(LISTS[list].before.length) : page.text
+    isFirst = false
   }
 }
 
@@ -106,15 +129,12 @@ export async function* verifyJson(
   report: VerifyReport,
   { atRest, resource }: ReportPlace,
 ): AsyncGenerator<string> {
-  const { count, counts } = createCounts()
+  const counts = { ...NO_COUNTS }
   const head = JSON.stringify({ resource, ...ageOf(report), atRest })
   yield `${head.slice(0, -1)},"chains":[`
-  yield* listed(report, (uri, chain) => {
-    count(chain)
-    return JSON.stringify({ uri, ...chain.verdict })
-  })
+  yield* listed(report, 'chains', counts)
   yield '],"receipts":['
-  yield* listed(report, (uri, { receipt }) => JSON.stringify({ uri, ...receipt }))
+  yield* listed(report, 'receipts', { ...NO_COUNTS })
   const { broken, erased, versions } = counts
   const end = { versions, erased: erased || undefined, intact: broken === 0 }
   yield `],${JSON.stringify(end).slice(1)}`
@@ -140,17 +160,13 @@ export async function* verifyText(
   report: VerifyReport,
   place: ReportPlace,
 ): AsyncGenerator<string> {
-  const { count, counts } = createCounts()
+  const counts = { ...NO_COUNTS }
   const { checkedAt, replayIntervalSeconds: seconds } = ageOf(report)
   yield textHead(
     place,
     checkedAt + (seconds === undefined ? '' : ` (replayed at least every ${seconds} s)`),
   )
-  const lines = pagesOf(report, (uri, chain) => {
-    count(chain)
-    return lineOf({ uri, ...chain.verdict })
-  })
-  for await (const page of lines) yield page.join('')
+  yield* listed(report, 'lines', counts)
   yield textEnd(counts)
 }
 
@@ -166,9 +182,6 @@ export function chainJson({ chain }: ReplayedChain): string {
 
 /** The plain text of it. */
 export function chainText({ chain, checkedAt }: ReplayedChain, place: ReportPlace): string {
-  const { count, counts } = createCounts()
-  const kept = keptChain(chain)
-  count(kept)
-  const line = lineOf({ uri: chain.receipt.uri, ...kept.verdict })
-  return textHead(place, checkedAt) + line + textEnd(counts)
+  const { counts, text } = writePage('lines', [{ uri: chain.receipt.uri, chain: keptChain(chain) }])
+  return textHead(place, checkedAt) + text + textEnd(counts)
 }

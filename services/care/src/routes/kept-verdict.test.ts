@@ -38,6 +38,25 @@ const chainOf = (number: number) => {
   return { number, slot, versions: 1, intact: true, receipt: { ...receipt, storedBytes: 600 } }
 }
 
+/** Puts many chains in the place of the store's; returns how many names each page read. */
+function showChains(): number[] {
+  const { store } = suite.fixture
+  const pages: number[] = []
+  store.lastChain = async () => CHAINS
+  store.verify = async function* ({ numbers: { from, to } = { from: 0, to: 0 } }) {
+    for (let at = Math.max(from, 1); at <= Math.min(to - 1, CHAINS); at += 1) yield chainOf(at)
+  }
+  store.chains = async ({ after, limit }) => {
+    const count = Math.min(limit, CHAINS - after)
+    pages.push(count)
+    return Array.from({ length: count }, (_, at) => ({
+      number: after + at + 1,
+      slot: slotOf(after + at + 1),
+    }))
+  }
+  return pages
+}
+
 describe('C32: a kept verdict', () => {
   test('is reused while nothing but this process has changed the store; checkedAt is its replay’s time', async () => {
     const first = await report()
@@ -280,23 +299,29 @@ describe('visitors', () => {
   })
 
   test('a report is streamed a page at a time, whatever its size, and counts what it lists', async () => {
-    const { fixture } = suite
-    const { store } = fixture
-    store.lastChain = async () => CHAINS
-    store.verify = async function* ({ numbers: { from, to } = { from: 0, to: 0 } }) {
-      for (let at = Math.max(from, 1); at <= Math.min(to - 1, CHAINS); at += 1) yield chainOf(at)
-    }
-    const pages: number[] = []
-    store.chains = async ({ after, limit }) => {
-      const count = Math.min(limit, CHAINS - after)
-      pages.push(count)
-      return Array.from({ length: count }, (_, at) => ({
-        number: after + at + 1,
-        slot: slotOf(after + at + 1),
-      }))
-    }
+    const pages = showChains()
     const { chains, receipts, versions } = await report()
     expect([chains.length, receipts.length, versions]).toEqual([CHAINS, CHAINS, CHAINS])
     expect(Math.max(...pages)).toBeLessThanOrEqual(256)
+  })
+
+  test('C32: a report of which nothing has changed is not written anew, and of what has only its pages', async () => {
+    const { store } = suite.fixture
+    const pages = showChains()
+    store.outsideMark = () => '0'
+    const first = await suite.fixture.get('/verify')
+    const text = await suite.fixture.get('/verify', { accept: 'text/plain' })
+    pages.length = 0
+    expect((await suite.fixture.get('/verify')).body).toBe(first.body)
+    expect((await suite.fixture.get('/verify', { accept: 'text/plain' })).body).toBe(text.body)
+    expect(pages).toEqual([])
+    store.verifyAdded = async function* () {
+      yield { ...chainOf(300), versions: 2 }
+    }
+    await suite.fixture.write({ ...diet, value: 'No juice either.' })
+    const { chains, versions } = await report()
+    expect([chains[299].versions, versions]).toEqual([2, CHAINS + 1])
+    // Its page, and that beside it, in each of both lists.
+    expect(pages.length).toBeLessThanOrEqual(4)
   })
 })
