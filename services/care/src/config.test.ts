@@ -93,6 +93,12 @@ describe('S3: the environment of care', () => {
       expect(languageFor(wrong)).toMatchObject({ problems: [{ variable: 'LANGUAGE' }] })
   })
 
+  test('C37: TIME_ZONE is one that is known, UTC by default', () => {
+    expect(faultOf({ ...good, TIME_ZONE: 'Europe/Berlin' })).toBeUndefined()
+    for (const wrong of ['Mars/Olympus', 'Berlin', 'CET+1'])
+      expect(faultOf({ ...good, TIME_ZONE: wrong })).toMatchObject([{ variable: 'TIME_ZONE' }])
+  })
+
   test('C20: TOKEN_SECRET is a ring, AUTHORIZATION_SERVERS a JSON array', () => {
     const reading = readConfig(careConfigSchema, {
       ...good,

@@ -108,6 +108,15 @@ const languageField = () =>
     expected: 'a BCP 47 tag, such as de or pt-BR',
   }).transform((tag) => (tag === 'und' ? undefined : tag))
 
+const timeZoneField = () =>
+  textField('an IANA time zone, such as Europe/Berlin', (text) => {
+    try {
+      return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
+    } catch {
+      return false // a RangeError: no time zone
+    }
+  })
+
 const shared = sharedConfigFields({ port: 3002, baseUrl: 'http://localhost:3002' })
 
 const fields = z.object({
@@ -176,7 +185,12 @@ const fields = z.object({
   LANGUAGE: languageField()
     .optional()
     .describe(
-      'Language of records that name none, as a BCP 47 tag. If unset, it is unknown, and nothing guesses it.',
+      'Language of records that name none, as a BCP 47 tag: what is said around their values follows it. If unset, it is unknown: nothing guesses it, and English is said.',
+    ),
+  TIME_ZONE: timeZoneField()
+    .prefault('UTC')
+    .describe(
+      'By whose calendar it is "today" or "yesterday" where a person reads or hears an age.',
     ),
   READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')

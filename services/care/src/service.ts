@@ -46,6 +46,7 @@ import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry } from './telemetry.ts'
 import { EVENT_PROFILES } from './wire/events.ts'
 import { chainUri } from './wire/record-uri.ts'
+import { requireTexts } from './wire/texts-schema.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
 export { careConfigSchema } from './config.ts'
@@ -106,6 +107,7 @@ function openMcp(
     serviceName: config.SERVICE_NAME,
     version: CARE_VERSION,
     language: config.LANGUAGE,
+    timeZone: config.TIME_ZONE,
     replayBeyond: config.REPLAY_BEYOND,
     limits: {
       idleMs: config.SESSION_IDLE_SECONDS * 1_000,
@@ -223,6 +225,7 @@ const isoOf = (ms: number): string => new Date(ms).toISOString()
  */
 export async function createCareService(options: CareServiceOptions): Promise<CareService> {
   const { config, clock, logger } = options
+  requireTexts()
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')

@@ -76,6 +76,21 @@ describe('what is served', () => {
     expect(Object.keys(bodies)).toHaveLength(5)
   })
 
+  test('a file of JSON is a module with that value, without an attribute that older browsers do not read', () => {
+    expect(
+      served(
+        {
+          'page/a.ts': "import words from './words.json' with { type: 'json' }\nuse(words)\n",
+          'page/words.json': '{ "one": "un" }\n',
+        },
+        'a.ts',
+      ),
+    ).toEqual({
+      '/pages/a.js': "import words from '/pages/words.json.js'\nuse(words)\n",
+      '/pages/words.json.js': 'export default { "one": "un" }\n',
+    })
+  })
+
   test('type-only imports are dropped, and what they name is not served', () => {
     const bodies = served(
       {

@@ -1,6 +1,7 @@
 /**
  * TypeScript for browsers without a bundler. Starting from a service's own modules, it follows their imports, even into
- * pure modules of the server and of packages, strips the types, and serves each module at its own path under `/pages/`.
+ * pure modules of the server and of packages, strips the types, and serves each module at its own path under `/pages/`. A file of
+ * JSON is a module with that value.
  */
 import { readFileSync, realpathSync } from 'node:fs'
 import { createRequire, findPackageJSON, isBuiltin, stripTypeScriptTypes } from 'node:module'
@@ -14,6 +15,8 @@ import { PAGE_TYPES, type PageFile, pageFile } from './page-routes.ts'
  */
 const SPECIFIER =
   /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)|(?<=\bawait import\((['"]))[^'"\n]+(?=\2\))/gm
+/** An attribute of an import, which browsers before 2024 do not read; its module is a script here. */
+const JSON_ATTRIBUTE = /(?<=^import\b.*) with \{ type: 'json' \}/gm
 /** What remains of a type-only import or re-export. */
 const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 
@@ -73,6 +76,7 @@ function readModules(options: {
   return Array.from(found.values(), (module) => {
     const body = scriptOf(module)
       .replaceAll(OF_NOTHING, '')
+      .replaceAll(JSON_ATTRIBUTE, '')
       .replaceAll(SPECIFIER, (specifier) => add(fileOf(specifier, module), module).path)
     const [tooNew] = TOO_NEW.exec(body) ?? []
     if (tooNew !== undefined)
@@ -90,6 +94,7 @@ function chainOf(module: Module): string {
 function scriptOf(module: Module): string {
   try {
     const text = readFileSync(module.file, 'utf8')
+    if (module.file.endsWith('.json')) return `export default ${text}`
     return module.file.endsWith('.ts') ? withoutTypes(text) : text
   } catch (cause) {
     throw new Error(`A page's module cannot be read: ${chainOf(module)}`, { cause })
@@ -123,7 +128,11 @@ function fileOf(specifier: string, importer: Module): string {
 function servedPath(file: string, root: string): string {
   const inRoot = relative(root, file)
   const name = inRoot.startsWith('..') ? nameInPackage(file) : inRoot
-  return `/pages/${name.split(sep).join('/').replace(/\.ts$/, '.js')}`
+  return `/pages/${name
+    .split(sep)
+    .join('/')
+    .replace(/\.ts$/, '.js')
+    .replace(/\.json$/, '.json.js')}`
 }
 
 function nameInPackage(file: string): string {

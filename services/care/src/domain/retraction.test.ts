@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeText } from '../wire/text-of-others.ts'
-import { retractionSentence } from './retraction.ts'
+import { retractionSentence, supersededSentence } from './retraction.ts'
 
 describe('C10: the retraction', () => {
   it('names the previous value, the new value and the author label', () => {
@@ -35,5 +35,72 @@ describe('C10: the retraction', () => {
     expect(
       retractionSentence({ previousValue: 'Tea.', value: 'Tea. ', authorLabel: 'Dr Osei' }),
     ).toBeDefined()
+  })
+})
+
+const said = (language: string | undefined, corrections = 1) =>
+  retractionSentence({
+    previousValue: 'A.',
+    value: 'B',
+    withdrawn: ['C.'],
+    corrections,
+    authorLabel: 'Dr Osei',
+    language,
+  })
+
+describe('C37: the retraction in the language of its record', () => {
+  it.each([
+    [
+      'de',
+      'Korrektur von Dr Osei. Bitte beachten Sie nicht mehr: „A.“ Auch das gilt nicht mehr: „C.“ Jetzt gilt: „B“.',
+    ],
+    [
+      'fr-CH',
+      'Correction de la part de Dr Osei. Veuillez ne plus tenir compte de «\u00a0A.\u00a0» Ne tenez plus compte non plus de «\u00a0C.\u00a0» C’est maintenant «\u00a0B\u00a0».',
+    ],
+    [
+      'pl',
+      'Korekta od: Dr Osei. Proszę nie brać już pod uwagę: „A.” Proszę nie brać pod uwagę także: „C.” Teraz obowiązuje: „B”.',
+    ],
+  ])('%s', (language, sentence) => {
+    expect(said(language)).toBe(sentence)
+  })
+
+  it('in Arabic, what stands in a place has a direction of its own', () => {
+    expect(said('ar')).toContain('«\u2068B\u2069»')
+    expect(said('ar')).toContain('\u2068Dr Osei\u2069')
+  })
+
+  it.each([
+    ['pl', 2, '2 razy'],
+    ['pl', 5, '5 razy'],
+    ['ar', 2, 'مرتين'],
+    ['ar', 3, '3 مرات'],
+    ['ar', 11, '11 مرة'],
+    ['en', 2, 'It was corrected 2 times.'],
+    ['xx', 2, 'It was corrected 2 times.'],
+  ])('a number has the form of its language: %s %d', (language, corrections, words) => {
+    expect(said(language, corrections)).toContain(words)
+  })
+
+  it('C34: of a replaced version too, with the age by the clinic’s calendar', () => {
+    const record = {
+      patient: 'ann',
+      domain: 'tea',
+      audience: 'user' as const,
+      value: 'Zwei.',
+      authorId: 'o',
+      authorLabel: 'Dr Osei',
+      language: 'de',
+      version: 2,
+      versionHash: '',
+      prevHash: '',
+      writtenAt: '2026-11-20T22:37:00Z',
+      staleAfter: '2026-11-20T23:00:00Z',
+    }
+    const at = { nowMs: Date.parse('2026-11-21T21:37:00Z'), timeZone: 'Europe/Berlin' }
+    expect(supersededSentence({ version: 1, value: 'Eins.' }, { version: 2, record }, at)).toBe(
+      'Version 1 wurde durch Version 2 ersetzt. Jetzt gilt: „Zwei.“ Bitte beachten: Das wurde zuletzt gestern geändert, von Dr Osei. Was folgt, gilt nicht mehr.',
+    )
   })
 })

@@ -1,6 +1,7 @@
 /** What is said of a record, and the port that turns it into sound (C13). */
 import { decodeText } from '../wire/text-of-others.ts'
 import type { CareRecord } from './care-record.ts'
+import type { Moment } from './retraction.ts'
 import { spokenForm } from './spoken-form.ts'
 import { type Aged, spokenAge } from './staleness.ts'
 
@@ -10,10 +11,11 @@ import { type Aged, spokenAge } from './staleness.ts'
  */
 export const spokenText = (
   record: Aged & Pick<CareRecord, 'value'>,
-  of: { readonly nowMs: number; readonly superseded?: string | undefined },
+  of: Moment & { readonly superseded?: string | undefined },
 ): string | undefined => {
-  const { nowMs, superseded = '' } = of
-  const lines = [decodeText(superseded), record.value, decodeText(spokenAge(record, nowMs) ?? '')]
+  const { nowMs, superseded = '', timeZone } = of
+  const age = spokenAge(record, nowMs, timeZone) ?? ''
+  const lines = [decodeText(superseded), record.value, decodeText(age)]
   return spokenForm(lines.filter((line) => line !== '').join('\n'))
 }
 

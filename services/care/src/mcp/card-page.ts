@@ -38,7 +38,7 @@ const show = (output) => {
     line(article, 'topic', seen(record.domain))
     line(article, 'correction', record.superseded)
     line(article, 'value', seen(record.value))
-    line(article, 'age', record.age)
+    line(article, 'age', record.ageWords)
     line(article, 'correction', record.retraction)
     list.append(article)
   }

@@ -23,7 +23,10 @@ import {
 const BEGINNING = '0000-01-01T00:00:00.000Z'
 
 /** What changed in one record, as the tool answers it but without its age. */
-export type ChangedRecord = Omit<ToolOutput<'whats_changed'>['changed'][number], 'age'> & {
+export type ChangedRecord = Omit<
+  ToolOutput<'whats_changed'>['changed'][number],
+  'age' | 'ageWords'
+> & {
   /** The newest version. */
   readonly record: CareRecord
 }

@@ -17,6 +17,9 @@ afterAll(() => fixture.close())
 const toolAnswer = async (name: string, given: object) =>
   (await session.result('tools/call', { name, arguments: given }))['structuredContent']
 
+const textsOf = (result: Record<string, unknown>): readonly string[] =>
+  (result['content'] as { text: string }[]).map(({ text }) => text)
+
 describe('C37: the language of a record', () => {
   it('is in the `_meta` of reads and lists: its own, or the service’s where it names none', async () => {
     expect((await readRecord(session, 'care://ann/tropfen')).meta).toMatchObject({ language: 'de' })
@@ -56,6 +59,46 @@ describe('C37: the language of a record', () => {
     })
     await expect.poll(() => stream.messages).toContainEqual(notice)
     stream.drop()
+  })
+})
+
+describe('C37: what is said around a value', () => {
+  it('is in the language of its record, in the text of a read and in `_meta`', async () => {
+    const { content, spoken, meta } = await readRecord(session, 'care://ann/tropfen')
+    expect(content.text).toBe('Neun Tropfen.\n[zuletzt geändert heute von Dr Osei]')
+    const retraction =
+      'Korrektur von Dr Osei. Bitte beachten Sie nicht mehr: „Zwölf Tropfen.“ Jetzt gilt: „Neun Tropfen.“'
+    expect(spoken?.text).toBe(retraction)
+    expect(meta).toMatchObject({
+      'care/retraction': retraction,
+      'care/age': 'Geändert heute von Dr Osei.',
+    })
+    const older = await readRecord(session, 'care://ann/tropfen/1')
+    expect(older.content.text).toMatch(
+      /^Version 1 wurde durch Version 3 ersetzt\. Jetzt gilt: „Neun/,
+    )
+  })
+
+  it('each record of an answer has its own language, and the answer the service’s', async () => {
+    const [told, data] = textsOf(
+      await session.result('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } }),
+    )
+    expect(told?.split('\n')).toEqual([
+      '4 révisions.',
+      expect.stringMatching(
+        /^care:\/\/ann\/tropfen: Korrektur von Dr Osei\. .* Es wurde 2-mal korrigiert\. Jetzt gilt: „Neun Tropfen\.“$/,
+      ),
+      'care://ann/gouttes: maintenant Dix gouttes.',
+    ])
+    expect(data).toMatch(/^Ce que disent les fiches/)
+    const { messages } = await session.result('prompts/get', {
+      name: 'brief_carer',
+      arguments: { patient: 'ann' },
+    })
+    const [{ content }] = messages as [{ content: { text: string } }]
+    expect(content.text).toMatch(/^Informez un soignant au sujet de ann/)
+    expect(content.text).toContain('tropfen: Neun Tropfen.\n[zuletzt geändert heute')
+    expect(content.text).toContain('gouttes: Dix gouttes.\n[modifié aujourd’hui par Dr Osei]')
   })
 })
 

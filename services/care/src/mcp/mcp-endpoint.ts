@@ -50,7 +50,7 @@ export type McpEvent =
   | { readonly kind: 'unheard'; readonly correction: UnheardCorrection }
 
 export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName' | 'version'> &
-  Partial<Pick<McpServices, 'language' | 'noteRead' | 'verifyUrl'>> & {
+  Partial<Pick<McpServices, 'language' | 'noteRead' | 'timeZone' | 'verifyUrl'>> & {
     /** Whether the token with that `jti` was revoked: its stream ends. */
     readonly isRevoked?: IsRevoked | undefined
     /** Origins of pages that may call, besides the service's own; absent, any may. */
@@ -129,7 +129,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const onSpeech = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
   const audio = speech && createRecordAudio({ speech, onFailure: onSpeech })
   const records = { store, clock, audio, limits, unheard, noteRead, verifyUrl }
-  const services: McpServices = { ...records, serviceName, version, language: deps.language }
+  const { language, timeZone } = deps
+  const services: McpServices = { ...records, serviceName, version, language, timeZone }
   const register = registerMethods({ ...services, registry, flush }, onFailure)
   const server = await SessionServer.start({ serviceName, version, register })
   const guards = guardsOf(deps)

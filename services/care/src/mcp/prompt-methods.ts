@@ -3,7 +3,8 @@ import type { GetPromptRequestParams, Result } from '@modelcontextprotocol/sdk/t
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { briefCarerParams, type ChangesQuery, whatsChangedParams } from '../wire/mcp.ts'
-import { DATA_LINE, jsonText, lineText } from '../wire/text-of-others.ts'
+import { jsonText, lineText } from '../wire/text-of-others.ts'
+import { say, sayCount, type Texts, textsIn } from '../wire/texts.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
 import { type CallContext, readChainPage, readVisible, recordText } from './visible-records.ts'
 
@@ -49,7 +50,9 @@ export async function getPrompt(
   }
   if (name === 'whats_changed') {
     const query = parseParams(whatsChangedParams, params).arguments
-    return promptResult('What has changed', changedText(query, await changesSince(context, query)))
+    const texts = textsIn(context.language)
+    const changes = await changesSince(context, query)
+    return promptResult('What has changed', changedText(texts, query, changes))
   }
   throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown prompt')
 }
@@ -68,20 +71,19 @@ async function briefText(
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const lines: string[] = []
   for (const head of heads) lines.push(await briefLine(context, head))
-  const records = lines.length === 0 ? ['Nothing is recorded that may be said.'] : lines
+  const texts = textsIn(context.language)
+  const records = lines.length === 0 ? [say(texts, 'briefEmpty')] : lines
   return [
-    `Brief a carer about ${lineText(patient)}, in plain words. All of this may be spoken; if a line says that it is stale, say its age aloud.`,
-    DATA_LINE,
+    say(texts, 'brief', { patient: lineText(patient) }),
+    texts.data,
     ...records,
-    ...more(nextCursor),
+    ...more(texts, nextCursor),
   ].join('\n\n')
 }
 
 /** How to get the next page, for the prompt's reader. */
-const more = (nextCursor: string | undefined): readonly string[] =>
-  nextCursor === undefined
-    ? []
-    : [`There is more, not to be spoken yet: get this prompt again with cursor "${nextCursor}".`]
+const more = (texts: Texts, nextCursor: string | undefined): readonly string[] =>
+  nextCursor === undefined ? [] : [say(texts, 'briefMore', { cursor: nextCursor })]
 
 async function briefLine(
   context: CallContext,
@@ -91,18 +93,18 @@ async function briefLine(
   const outcome = await readVisible(context, uri)
   return outcome.kind === 'found'
     ? `${lineText(slot.domain)}: ${recordText(context, outcome)}`
-    : `${lineText(slot.domain)}: this record failed verification and is left out.`
+    : `${lineText(slot.domain)}: ${say(textsIn(context.language), 'briefUnverified')}`
 }
 
-function changedText(query: ChangesQuery, changes: PatientChanges): string {
+function changedText(texts: Texts, query: ChangesQuery, changes: PatientChanges): string {
   const { changed, failed, nextCursor, revisions } = changes
-  const when = query.since === undefined ? '' : ` since ${query.since}`
+  const since = query.since === undefined ? '' : say(texts, 'since', { time: query.since })
   const facts = changed.map(({ record: _record, ...shown }) => shown)
   return [
-    `${revisions} ${revisions === 1 ? 'revision' : 'revisions'} of the records of ${lineText(query.patient)}${when}.`,
-    'Say each retraction first, then what holds now. Records of audience "assistant" are never spoken. Records under "failed" did not pass verification: say nothing of them.',
-    DATA_LINE,
+    sayCount(texts, 'changedOf', { count: revisions, patient: lineText(query.patient), since }),
+    say(texts, 'changedHow'),
+    texts.data,
     jsonText({ count: revisions, changed: facts, failed }, 1),
-    ...more(nextCursor),
+    ...more(texts, nextCursor),
   ].join('\n\n')
 }

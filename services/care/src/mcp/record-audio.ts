@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
+import type { Moment } from '../domain/retraction.ts'
 import { type Speech, SpeechUnavailable, spokenText } from '../domain/speech.ts'
 import type { VisibleRecord } from './visible-records.ts'
 
@@ -24,9 +25,9 @@ export function createRecordAudio(deps: {
     /** Resolves to undefined if the sentence could not be spoken, or not as it is seen. */
     async spoken(
       { record, superseded }: VisibleRecord,
-      nowMs: number,
+      moment: Moment,
     ): Promise<string | undefined> {
-      const text = spokenText(record, { nowMs, superseded })
+      const text = spokenText(record, { ...moment, superseded })
       if (text === undefined) return undefined
       const key = `${record.versionHash}|${hash('sha256', text)}`
       const audio = byText.get(key) ?? speak(text)

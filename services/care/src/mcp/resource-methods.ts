@@ -175,7 +175,8 @@ async function audioResult(
 ): Promise<Result> {
   const { parsed, visible, uri, _meta } = read
   if (context.audio === undefined) throw resourceNotFound(uri)
-  const blob = await context.audio.spoken(visible, context.clock.unixMs())
+  const { clock, timeZone } = context
+  const blob = await context.audio.spoken(visible, { nowMs: clock.unixMs(), timeZone })
   if (blob === undefined)
     throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
   return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }

@@ -1,10 +1,12 @@
 /** What each tool answers (C12, C26, C35): a read of records in its schema's form. tool-methods.ts lists and calls them. */
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import type { CareRecord } from '../domain/care-record.ts'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
-import { ageLine, isStale } from '../domain/staleness.ts'
+import { ageLine, ageWords, isStale } from '../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import { DATA_LINE, jsonText, recordTitle, valueText } from '../wire/text-of-others.ts'
+import { say, sayCount, type Texts, textsIn } from '../wire/texts.ts'
 import { changesBehind } from './changes-behind.ts'
 import { changesSince, type ToldChanges } from './changes-since.ts'
 import { searchRecords } from './record-search.ts'
@@ -19,8 +21,14 @@ import {
   type VisibleRecord,
 } from './visible-records.ts'
 
-/** Beside the answer, whose own text is only what the records say (C45). */
-const SAID_ONCE = { type: 'text', text: DATA_LINE } as const
+/** What a tool says around records: in the service's language (C37). */
+const frameTexts = ({ language }: CallContext): Texts => textsIn(language)
+
+/** A text of a tool, and beside it what it is: the text is only what the records say (C45). */
+const saidOnce = (context: CallContext, text: string, annotations?: object): object[] => [
+  { type: 'text', text, ...(annotations === undefined ? {} : { annotations }) },
+  { type: 'text', text: frameTexts(context).data },
+]
 
 export async function listRecords(
   context: CallContext,
@@ -39,9 +47,10 @@ export async function listRecords(
     language: head.language ?? context.language,
   }))
   const structuredContent: ToolOutput<'list_records'> = { records, nextCursor }
-  const lines = records.map(({ uri, version }) => `${uri} (version ${version})`)
-  const text = lines.length === 0 ? 'No records.' : lines.join('\n')
-  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
+  const texts = frameTexts(context)
+  const lines = records.map(({ uri, version }) => say(texts, 'listed', { uri, version }))
+  const text = lines.length === 0 ? say(texts, 'noRecords') : lines.join('\n')
+  return { content: saidOnce(context, text), structuredContent }
 }
 
 /** The record that an argument names; a tool reads no sound. */
@@ -49,6 +58,12 @@ async function readSpeakable(context: CallContext, uri: string): Promise<Visible
   if (parseRecordUri(uri)?.isAudio === true) throw resourceNotFound(uri)
   return readNamed(context, uri)
 }
+
+/** The age of a record, for an assistant and for a person. */
+const describeAge = ({ clock, timeZone }: CallContext, record: CareRecord) => ({
+  age: ageLine(record, clock.unixMs(), timeZone),
+  ageWords: ageWords(record, clock.unixMs(), timeZone),
+})
 
 /** The text about a version: first what it takes back, then the text of a read, which names what holds if this one does not. */
 function spokenText(context: CallContext, visible: VisibleRecord): string {
@@ -74,7 +89,7 @@ export async function readRecord(
     latestVersion,
     value: record.value,
     previousValue: previousValue ?? null,
-    age: ageLine(record, nowMs),
+    ...describeAge(context, record),
     stale: isStale(record, nowMs),
     authorLabel: record.authorLabel,
     language: record.language,
@@ -84,7 +99,7 @@ export async function readRecord(
   }
   const text = spokenText(context, visible)
   return {
-    content: [{ type: 'text', text, annotations: recordAnnotations(record) }, SAID_ONCE],
+    content: saidOnce(context, text, recordAnnotations(record)),
     structuredContent,
     _meta: recordMeta(context, visible),
   }
@@ -130,7 +145,7 @@ export async function fetchRecord(
   const visible = await readSpeakable(context, id)
   const { latestVersion, record } = visible
   const { audience, authorLabel, domain, language, patient, writtenAt } = record
-  const age = ageLine(record, context.clock.unixMs())
+  const { age } = describeAge(context, record)
   const versions = { version: String(record.version), latestVersion: String(latestVersion) }
   const structuredContent: ToolOutput<'fetch'> = {
     id: chainUri(record),
@@ -161,28 +176,36 @@ export async function changesSinceCursor(
     cursor,
     truncated,
   }
-  const more = truncated ? 'There is more: ask again at once with' : 'Next time ask with'
-  const text = [...linesOf(told), `${more} cursor ${cursor}`].join('\n')
-  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
+  const more = say(frameTexts(context), truncated ? 'moreAtOnce' : 'nextTime', { cursor })
+  const text = [...changeLines(context, told), more].join('\n')
+  return { content: saidOnce(context, text), structuredContent }
 }
 
-const shownChanges = ({ clock }: CallContext, { changed, failed, revisions }: ToldChanges) => ({
-  asOf: new Date(clock.unixMs()).toISOString(),
+const shownChanges = (context: CallContext, { changed, failed, revisions }: ToldChanges) => ({
+  asOf: new Date(context.clock.unixMs()).toISOString(),
   revisions,
   changed: changed.map(({ record, ...facts }) => ({
     ...facts,
-    age: ageLine(record, clock.unixMs()),
+    ...describeAge(context, record),
   })),
   failed: [...failed],
 })
 
-const linesOf = ({ changed, failed, revisions }: ToldChanges): readonly string[] => [
-  `${revisions} revision(s).`,
-  ...changed.map(
-    ({ uri, retraction, value }) => `${uri}: ${retraction ?? `now ${valueText(value)}`}`,
-  ),
-  ...failed.map((uri) => `${uri}: failed verification, say nothing of it`),
-]
+/** Each record's sentence in its own language, what is around them in the service's. */
+function changeLines(
+  context: CallContext,
+  { changed, failed, revisions }: ToldChanges,
+): readonly string[] {
+  const texts = frameTexts(context)
+  return [
+    sayCount(texts, 'revisions', { count: revisions }),
+    ...changed.map(({ language, uri, retraction, value }) => {
+      const now = say(textsIn(language), 'nowIs', { value: valueText(value) })
+      return `${uri}: ${retraction ?? now}`
+    }),
+    ...failed.map((uri) => `${uri}: ${say(texts, 'unverified')}`),
+  ]
+}
 
 export async function whatsChanged(
   context: CallContext,
@@ -195,7 +218,7 @@ export async function whatsChanged(
     nextCursor,
   }
   const more =
-    nextCursor === undefined ? '' : `\nThere is more: ask again with cursor ${nextCursor}`
-  const text = linesOf(told).join('\n') + more
-  return { content: [{ type: 'text', text }, SAID_ONCE], structuredContent }
+    nextCursor === undefined ? [] : [say(frameTexts(context), 'more', { cursor: nextCursor })]
+  const text = [...changeLines(context, told), ...more].join('\n')
+  return { content: saidOnce(context, text), structuredContent }
 }

@@ -9,7 +9,7 @@ import type { CareRecord, ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { retractionSentence, supersededSentence } from '../domain/retraction.ts'
 import { isWriter, mayRead, type Principal, type Reach } from '../domain/scopes.ts'
-import { ageLine, isStale } from '../domain/staleness.ts'
+import { ageLine, ageWords, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import {
   audioUri,
@@ -35,6 +35,8 @@ export type McpServices = {
   readonly limits: McpLimits
   /** Of records that name none (LANGUAGE); undefined if nobody has said it. */
   readonly language?: string | undefined
+  /** By whose calendar a day is "yesterday" (TIME_ZONE); UTC by default. */
+  readonly timeZone?: string | undefined
   /** Address of `/verify`, where anyone may open it. */
   readonly verifyUrl: string | undefined
   readonly unheard: Pick<UnheardCorrections, 'heard'>
@@ -115,7 +117,7 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
 
 /** A version as it is shown, beside the newest one, whose record is undefined if it does not hold. */
 function visibleVersion(
-  { clock }: CallContext,
+  { clock, timeZone }: CallContext,
   { record, previous }: { readonly record: CareRecord; readonly previous: CareRecord | undefined },
   newest: { readonly version: number; readonly record: CareRecord | undefined },
 ) {
@@ -130,7 +132,7 @@ function visibleVersion(
     superseded:
       record.version === newest.version
         ? undefined
-        : supersededSentence(record, newest, clock.unixMs()),
+        : supersededSentence(record, newest, { nowMs: clock.unixMs(), timeZone }),
     // It takes back what this version did, and this version too if it no longer holds.
     retraction:
       hasChanged && now !== undefined
@@ -145,8 +147,11 @@ export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot):
 }
 
 /** The text of a read: value, newline, age line (C10); of an older version first that it was replaced (C34). Encoded (C45). */
-export function recordText({ clock }: CallContext, { record, superseded }: VisibleRecord): string {
-  const lines = [valueText(record.value), ageLine(record, clock.unixMs())]
+export function recordText(
+  { clock, timeZone }: CallContext,
+  { record, superseded }: VisibleRecord,
+): string {
+  const lines = [valueText(record.value), ageLine(record, clock.unixMs(), timeZone)]
   return [...(superseded === undefined ? [] : [superseded]), ...lines].join('\n')
 }
 
@@ -175,6 +180,7 @@ export function recordAnnotations(
 export function recordMeta(context: CallContext, visible: VisibleRecord): RecordMeta {
   const { record, latestVersion, retraction } = visible
   const { version, versionHash, prevHash, writtenAt, authorId, authorLabel, value } = record
+  const nowMs = context.clock.unixMs()
   return {
     uri: chainUri(record),
     version,
@@ -185,11 +191,12 @@ export function recordMeta(context: CallContext, visible: VisibleRecord): Record
     authorLabel,
     audience: record.audience,
     value,
-    stale: isStale(record, context.clock.unixMs()),
+    stale: isStale(record, nowMs),
     staleAfter: record.staleAfter,
     priority: record.priority,
     language: record.language,
     supersededBy: version === latestVersion ? undefined : latestVersion,
+    [`${context.serviceName}/age`]: ageWords(record, nowMs, context.timeZone),
     [`${context.serviceName}/retraction`]: retraction,
   }
 }

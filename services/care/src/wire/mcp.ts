@@ -93,6 +93,7 @@ export const TOOL_INPUTS = {
 } as const
 
 const spokenAudience = audience.describe('assistant: never to be spoken')
+const ageWords = z.string().describe('The age in words for a person')
 const language = z
   .string()
   .optional()
@@ -113,6 +114,7 @@ const changedRecord = z.object({
     .describe('What held at that time; of a record that is newer, the value before this one'),
   withdrawn: z.array(z.string()).describe('Every earlier value that no longer holds'),
   age: z.string(),
+  ageWords,
   authorLabel: z.string(),
   language,
   writtenAt: z.string(),
@@ -157,6 +159,7 @@ export const TOOL_OUTPUTS = {
     value: z.string(),
     previousValue: z.string().nullable(),
     age: z.string(),
+    ageWords,
     stale: z.boolean(),
     authorLabel: z.string(),
     language,

@@ -65,6 +65,7 @@ export const foldAlike = (text: string): string =>
 export const readsAs = (text: string): string =>
   foldAlike(text.normalize('NFKD'))
     .replace(/\s+/gu, ' ')
-    .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\p{Mn}\p{Me}]/gu, '')
+    // The tatweel only stretches an Arabic word.
+    .replace(/[\p{Cc}\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB\u0640\p{Mn}\p{Me}]/gu, '')
     .trim()
     .toLowerCase()

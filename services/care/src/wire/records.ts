@@ -23,7 +23,10 @@ const version = {
   language: z.string().optional(),
 }
 
-/** The `_meta` of a read (C10), besides `<service>/retraction`: the sentence to say before the value. */
+/**
+ * The `_meta` of a read (C10), besides `<service>/retraction`, the sentence to say before the value, and `<service>/age`, the age in
+ * words for a person.
+ */
 const recordMeta = z.looseObject({
   ...version,
   audience,

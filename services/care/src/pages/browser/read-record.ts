@@ -1,6 +1,5 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
 import { breakable, fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
-import { ageWords } from '../../domain/staleness.ts'
 import { type ChainSlot, chainUri, decodeName, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
 import { elementText } from '../../wire/text-of-others.ts'
@@ -31,9 +30,8 @@ const FAILED = new Map([
   [-32_002, { kind: 'absent' as const }],
 ])
 
-/** A record's content has a text, its spoken form a blob. */
+/** A record's spoken form has a blob. */
 type Content = {
-  readonly text?: string
   readonly blob?: string
   readonly mimeType: string
   readonly _meta: RecordMeta
@@ -78,18 +76,21 @@ export const readableUri = (uri: string): readonly (Node | string)[] =>
 export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
   if (read.kind !== 'found') return read
-  const { text = '', _meta: meta } = read.content
+  const { _meta: meta } = read.content
   const { authorLabel, version, value, writtenAt } = meta
-  const retraction = meta[`${serviceName()}/retraction`]
+  const said = (what: 'age' | 'retraction'): string | undefined => {
+    const text = meta[`${serviceName()}/${what}`]
+    return typeof text === 'string' ? text : undefined
+  }
   const record: ShownRecord = {
     uri,
     version,
     value,
     writtenAt,
     authorLabel,
-    ageLine: ageWords(text.slice(text.lastIndexOf('\n') + 1)),
+    ageLine: said('age') ?? '',
     isStale: meta.stale,
-    retraction: typeof retraction === 'string' ? retraction : undefined,
+    retraction: said('retraction'),
   }
   return { kind: 'found' as const, record }
 }
