@@ -2,7 +2,6 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { manualClock, readConfig } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
@@ -111,19 +110,6 @@ describe('grants in SQLite', () => {
     expect(await clients.find('honest')).toBeDefined()
     clock.advanceMs(86_400_001)
     expect(await clients.find('honest')).toBeUndefined()
-    store.close()
-  })
-
-  it('C50: an older version’s programs stay for a quarter of a year', async () => {
-    const path = join(folder, 'older.db')
-    openGrantStore(path, manualClock(0)).close()
-    const older = new DatabaseSync(path)
-    older.exec(`INSERT INTO kept (model, id, payload) VALUES ('Client', 'old', '{}')`)
-    older.close()
-    const store = openGrantStore(path, manualClock(89 * 86_400_000))
-    for (let index = 0; index <= 5_000; index += 1)
-      await store.adapter('Client').upsert(`c${index}`, {}, 0)
-    expect(await store.adapter('Client').find('old')).toBeDefined()
     store.close()
   })
 

@@ -2,7 +2,7 @@
  * What oidc-provider must remember, in SQLite: sessions, codes, grants, refresh tokens, registered clients. Only its owner
  * may read the file, like the keys beside it: a reader can act as anybody until the tokens in it expire.
  */
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '@tallystick/service-kit'
@@ -24,17 +24,7 @@ export class GrantStoreUnavailable extends Error {
   override readonly name = 'GrantStoreUnavailable'
 }
 
-const SCHEMA = `
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = FULL;
-  CREATE TABLE IF NOT EXISTS kept (
-    model TEXT NOT NULL, id TEXT NOT NULL, payload TEXT NOT NULL,
-    grant_id TEXT, uid TEXT, expires_at REAL, consumed_at INTEGER,
-    PRIMARY KEY (model, id)
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS kept_by_grant ON kept (grant_id) WHERE grant_id IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS kept_by_uid ON kept (model, uid) WHERE uid IS NOT NULL;
-  CREATE INDEX IF NOT EXISTS kept_by_end ON kept (expires_at) WHERE expires_at IS NOT NULL;`
+const SCHEMA = readFileSync(new URL('./sqlite-grants.schema.sql', import.meta.url), 'utf8')
 
 const UPSERT = `
   INSERT INTO kept (model, id, payload, grant_id, uid, expires_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -51,6 +41,7 @@ function openDatabase(path: string): DatabaseSync {
       closeSync(openSync(path, 'a', 0o600))
     }
     const database = new DatabaseSync(path)
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     database.exec(SCHEMA)
     return database
   } catch (cause) {
@@ -153,11 +144,6 @@ export function openGrantStore(path: string, clock: Clock) {
       run('DELETE FROM kept WHERE grant_id = ?', grantId)
     },
   })
-  // Older versions kept programs for good.
-  run(
-    `UPDATE kept SET expires_at = ? WHERE model = 'Client' AND expires_at IS NULL`,
-    nowSeconds() + USED_CLIENT_SECONDS,
-  )
   let cancel: (() => void) | undefined
   const sweep = (): void => {
     run('DELETE FROM kept WHERE expires_at <= ?', nowSeconds())

@@ -1,6 +1,6 @@
 /** A pick received before its event starts: a salted commitment until then, and the rules for whether it counts (G6). */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
-import { type ParsedOdds, parseDecimalOdds, parseOdds } from '@tallystick/odds'
+import { parseDecimalOdds, parseOdds } from '@tallystick/odds'
 import { BoundedMap } from '@tallystick/service-kit'
 import type { NotCountedReason } from '../wire/cards.ts'
 import type { EarliestStart } from './event-state.ts'
@@ -47,8 +47,8 @@ type CommittedForm = Omit<PickOpening, 'bestSalt'> & {
   readonly bestCommitment?: string
 }
 
-/** What the commitment covers: a best price that may not be shown appears as its own commitment. */
-function committedForm(opening: PickOpening): CommittedForm {
+/** What the commitment covers, and what is shown once the event has started: a best price that may not be shown is its own commitment. */
+export function committedForm(opening: PickOpening): CommittedForm {
   const { bestRecorded, bestSalt, ...rest } = opening
   if (bestSalt === undefined) return opening
   return { ...rest, bestCommitment: preimageHash(`${bestSalt} ${bestRecorded ?? ''}`) }
@@ -57,19 +57,6 @@ function committedForm(opening: PickOpening): CommittedForm {
 /** The commitment to a pick: SHA-256 of the RFC 8785 JSON of what may be shown of it, hex. */
 export const commitmentOf = (opening: PickOpening): string =>
   preimageHash(canonicalJson(committedForm(opening)))
-
-/** A pick as shown once its event has started. Earlier versions' openings do not name their best price's source: it stays hidden. */
-export function openedPick(opening: PickOpening): CommittedForm {
-  const { bestRecorded: _hidden, ...shown } = opening
-  if (opening.bestSalt !== undefined || opening.isBestOpen === true) return committedForm(opening)
-  return shown
-}
-
-/** The price of a kept pick. Older openings write decimal odds of 100 and more as whole numbers. */
-export function takenOdds({ odds }: Pick<PickOpening, 'odds'>): ParsedOdds {
-  const read = parseOdds(odds)
-  return read.kind === 'odds' ? read : parseDecimalOdds(odds)
-}
 
 /** A committed pick with its place in the ledger. */
 export type CommittedPick = { readonly seq: number; readonly opening: PickOpening }
@@ -82,7 +69,7 @@ export function refusalOf(
   if (opening.receivedAtSeconds >= startAtSeconds) return 'received_after_start'
   if (opening.isUnconfirmed === true) return 'price_far_from_recorded'
   const best = parseDecimalOdds(opening.bestRecorded)
-  const taken = takenOdds(opening)
+  const taken = parseOdds(opening.odds)
   if (best.kind !== 'odds' || taken.kind !== 'odds') return 'no_recorded_price'
   return isWithinReach(taken.decimal, best.decimal) ? undefined : 'above_recorded_price'
 }

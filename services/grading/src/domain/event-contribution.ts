@@ -2,9 +2,9 @@
  * What an event adds to the truth table: the settled rows of its snapshots (mechanical) and of the committed picks that
  * count (committed). It is a pure function of the event and its picks, so the table can always be recounted.
  */
-import { bandPrice } from '@tallystick/odds'
+import { bandPrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
-import { type CommittedPick, countedPicks, takenOdds } from './committed-pick.ts'
+import { type CommittedPick, countedPicks } from './committed-pick.ts'
 import type { CloseRecord, EarliestStart, EventState, PriceRecord } from './event-state.ts'
 import { marketPath } from './markets.ts'
 import { parseMarket, readMarketPath } from './parse-market.ts'
@@ -90,7 +90,7 @@ function addCommitted(rows: SettledRow[], counted: Counted, picks: readonly Comm
   const population = 'committed'
   for (const { opening } of countedPicks(counted.state.earliestStart, picks)) {
     const parsed = parseMarket({ market: opening.market, selection: opening.selection })
-    const odds = takenOdds(opening)
+    const odds = parseOdds(opening.odds)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
     const market = readMarketPath(marketPath(key))

@@ -2,7 +2,7 @@
  * A paid pick as it is kept and read again. What its opening lacks is kept as text by name, so a store needs no column for a
  * new kind of bet.
  */
-import { takenOdds } from './committed-pick.ts'
+import { parseOdds } from '@tallystick/odds'
 import type { GradingStore, StoredPick } from './grading-store.ts'
 import { formatMarketKey } from './markets.ts'
 import { parseMarket } from './parse-market.ts'
@@ -101,7 +101,7 @@ function readKept(
   rest: Omit<PickRequest, 'kind' | 'key' | 'selection' | 'odds'>,
 ): PickRequest {
   const parsed = parseMarket({ market, selection })
-  const read = takenOdds({ odds })
+  const read = parseOdds(odds)
   if (parsed.kind !== 'market' || read.kind !== 'odds')
     throw new Error('a kept pick has no market or no price')
   return { ...rest, kind: 'pick', key: parsed.key, selection: parsed.selection, odds: read }

@@ -1,6 +1,6 @@
 /** What anyone may read of the ledger: single entries with proofs, and pages of entries. */
 import type { EntryView, LedgerPage, PublicEntry } from '../wire/ledger.ts'
-import { openedPick } from './committed-pick.ts'
+import { committedForm } from './committed-pick.ts'
 import { hasStarted } from './event-state.ts'
 import type { GradingStore, StoredEntry } from './grading-store.ts'
 import { hexOf, type LedgerEntry } from './ledger-entry.ts'
@@ -17,12 +17,7 @@ const LEDGER_PAGE_ENTRIES = 20
 
 /** The public part of an entry; undefined if all of it is public. */
 function redacted(entry: LedgerEntry): EntryView['redacted'] {
-  if (entry.type === 'pick' || entry.isRedistributable) return undefined
-  if (entry.type === 'outcome') {
-    // Earlier versions wrote the hash itself.
-    const { rawSha256, ...result } = entry
-    return rawSha256 === undefined ? undefined : result
-  }
+  if (entry.type === 'pick' || entry.type === 'outcome' || entry.isRedistributable) return undefined
   // Leaves out the salt, which stops guessing prices against the hash, and the hash of the raw bytes.
   const { prices, rawSha256: _raw, salt: _salt, ...rest } = entry
   const selections = prices.map(({ odds, ...market }) => ({
@@ -38,7 +33,7 @@ async function openedOf({ store, nowSeconds }: Parts, { entry, seq }: StoredEntr
   if (pick === undefined) return undefined
   const [state] = await store.events([eventPathOf(pick.opening.market)])
   const isOpen = state !== undefined && hasStarted(state.info, nowSeconds())
-  return isOpen ? openedPick(pick.opening) : undefined
+  return isOpen ? committedForm(pick.opening) : undefined
 }
 
 async function viewOf(parts: Parts, stored: StoredEntry): Promise<EntryView> {
