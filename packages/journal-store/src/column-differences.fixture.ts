@@ -24,7 +24,7 @@ function readSqliteColumns(migrations: readonly string[]): Columns {
     const rows = database
       .prepare(
         `SELECT t.name || '.' || c.name AS name, c.type || iif(c."notnull" OR c.pk, '', '?') AS type
-         FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+         FROM pragma_table_list AS t, pragma_table_xinfo(t.name) AS c
          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
       )
       .all()

@@ -25,6 +25,7 @@ import type { TokenCheck } from './routes/bearer.ts'
 import { addClinicianRoutes } from './routes/clinician-routes.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
 import { addProofRoutes } from './routes/proof-routes.ts'
+import { addReadsRoute, type ReadLog } from './routes/reads-route.ts'
 import {
   addHealthRoute,
   addMetadataRoutes,
@@ -55,6 +56,7 @@ type CareAppDeps = {
   readonly witnesses: WitnessPush
   /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
+  readonly readLog: ReadLog
 }
 
 /** Reads, and would a write be committed (S13). */
@@ -114,6 +116,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         isoNow,
       })
       addClinicianRoutes(scope, { ...bearer, ownLabel, ...unheardParts(deps) })
+      addReadsRoute(scope, { ...bearer, ownLabel, log: deps.readLog })
       addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
       addVerifyRoutes(scope, {
         ...bearer,

@@ -194,7 +194,9 @@ const fields = z.object({
     ),
   READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')
-    .describe('`all`: keeps a row for each record that a token reads: `care reads` lists them.'),
+    .describe(
+      '`all`: keeps a row for each record that a token reads: `care reads` and `GET /reads` list them.',
+    ),
   READ_AUDIT_DAYS: integerField({ min: 1, max: 36_500 })
     .prefault('365')
     .describe('Rows of reads are kept this long, days.'),

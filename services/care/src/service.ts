@@ -15,7 +15,7 @@ import { eventCursors, openEventSubscriptions } from './adapters/event-subscript
 import { createEventWebhook } from './adapters/event-webhook.ts'
 import { restsOf } from './adapters/journal-slices.ts'
 import { openStores, type Stores } from './adapters/open-stores.ts'
-import { openReadTrail } from './adapters/read-trail.ts'
+import { openReadTrail, readPatientRows } from './adapters/read-trail.ts'
 import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
@@ -42,6 +42,7 @@ import {
   type McpEvent,
 } from './mcp/mcp-endpoint.ts'
 import type { TokenCheck } from './routes/bearer.ts'
+import type { ReadLog } from './routes/reads-route.ts'
 import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry } from './telemetry.ts'
 import { EVENT_PROFILES } from './wire/events.ts'
@@ -269,10 +270,15 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       if (write.record.audience === 'user') witnesses.push.grown()
     }
   }
+  const readLog: ReadLog = {
+    recording: config.READ_AUDIT,
+    days: config.READ_AUDIT_DAYS,
+    rows: (query) => readPatientRows(sides, query),
+  }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
   telemetry.measure({ ...figures, events: () => deliverer?.count() ?? 0 })
   const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble: stores.writeTrouble }
-  const app = await createCareApp({ ...parts, ...shown, publish, noteRead })
+  const app = await createCareApp({ ...parts, ...shown, publish, noteRead, readLog })
   const ends = opened.move()
   return {
     app,

@@ -146,9 +146,12 @@ CREATE TABLE read_rows ( -- who read what
   actor text COLLATE "C" NOT NULL,
   way text NOT NULL,
   outcome text NOT NULL,
-  uri text COLLATE "C" NOT NULL
+  uri text COLLATE "C" NOT NULL,
+  -- The URI up to its patient's slash, care://ann/; of all of an audience, care://.
+  whose text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(substring(uri from '^[^/]*//(?:[^/]*/)?'), '')) STORED
 );
 CREATE INDEX read_rows_by_uri ON read_rows (uri, sequence);
+CREATE INDEX read_rows_by_whose ON read_rows (whose, sequence);
 CREATE INDEX read_rows_by_time ON read_rows (at);
 CREATE TABLE revoked_tokens (
   jti text COLLATE "C" PRIMARY KEY,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { manualClock } from '@tallystick/service-kit'
 import { expect, it } from 'vitest'
 
-import { openReadTrail, readReadRows } from './read-trail.ts'
+import { openReadTrail, readPatientRows, readReadRows } from './read-trail.ts'
 import { openSqliteSideRows } from './side-rows.ts'
 import { makeStoreFolder } from './sqlite-store.fixture.ts'
 
@@ -31,6 +31,25 @@ it('old reads are forgotten some at a time: no group of new rows waits for a lon
   }
   expect(await left()).toBe(ROWS - 1_024 + 1)
   expect(await left()).toBe(2)
+})
+
+it('C30: a person’s reads are found by an index, however many others there are', async () => {
+  const rows = openSqliteSideRows(':memory:')
+  const plans: unknown[] = []
+  const explained = {
+    ...rows,
+    engine: rows.engine,
+    async read<Row>(text: string, values: readonly unknown[] = []) {
+      plans.push(...(await rows.read(`EXPLAIN QUERY PLAN ${text}`, values)))
+      return [] as readonly Row[]
+    },
+  }
+  const query = { patient: 'ann', audiences: ['user', 'assistant'], limit: 50 } as const
+  await readPatientRows(explained, query)
+  const steps = plans.map((step) => (step as { readonly detail: string }).detail)
+  const searched = steps.filter((detail) => /read_rows/.test(detail))
+  expect(searched).toHaveLength(4)
+  for (const detail of searched) expect(detail).toContain('USING INDEX read_rows_by_whose')
 })
 
 it('a damaged file of side rows names what it holds and what to do, and nothing is made in its place', () => {

@@ -1,7 +1,9 @@
 // Who read which record: rows written in groups, without waiting for the disk, and kept for some days. A row never holds
 // a value.
 import type { Clock } from '@tallystick/service-kit'
-import type { ReadRow } from '../domain/care-record.ts'
+import type { KeptReadRow, ReadRow } from '../domain/care-record.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import type { Audience } from '../wire/records.ts'
 import { sharedRuns } from './shared-runs.ts'
 import type { SideRows } from './side-rows.ts'
 
@@ -19,13 +21,6 @@ const TEXT_CHARS_MAX = 2_048
 /** A text that every engine accepts: no lone surrogate, no U+0000. */
 const storable = (text: string): string =>
   text.slice(0, TEXT_CHARS_MAX).toWellFormed().replaceAll('\u0000', '\ufffd')
-
-/** A row with its position in the trail, from 1 in order of arrival. */
-type KeptReadRow = ReadRow & {
-  /** ISO 8601. */
-  readonly at: string
-  readonly sequence: number
-}
 
 /**
  * Rows, newest first, of those with a sequence below `before`, of one chain or one reader where they are named. Rejects with
@@ -55,6 +50,42 @@ export async function readReadRows(
       WHERE ${where.join(' AND ')} ORDER BY sequence DESC LIMIT ${value(limit)}`,
     values,
   )
+}
+
+/** What rows of one patient begin with, and rows of all of an audience. */
+function prefixesFor(patient: string, audiences: readonly Audience[]): readonly string[] {
+  return audiences.flatMap((audience) => {
+    const [scheme = '', name = ''] = chainUri({ patient, domain: '-', audience }).split('//')
+    return [`${scheme}//`, `${scheme}//${name.slice(0, name.indexOf('/') + 1)}`]
+  })
+}
+
+/**
+ * Rows of a patient's records, newest first, of those with a sequence below `before`; also where all of an audience was taken.
+ * However many there are, an index finds the first. Rejects with RecordStoreUnavailable.
+ */
+export async function readPatientRows(
+  rows: SideRows,
+  query: {
+    readonly patient: string
+    readonly audiences: readonly Audience[]
+    readonly limit: number
+    readonly before?: number | undefined
+  },
+): Promise<readonly KeptReadRow[]> {
+  const { audiences, before = Number.MAX_SAFE_INTEGER, limit, patient } = query
+  const prefixes = prefixesFor(patient, audiences)
+  const parts = prefixes.map(
+    (_, at) =>
+      `SELECT * FROM (SELECT sequence, at, actor, way, outcome, uri FROM read_rows
+        WHERE whose = $${at + 3} AND sequence < $1
+        ORDER BY sequence DESC LIMIT $2) AS part${at}`,
+  )
+  return rows.read<KeptReadRow>(`${parts.join(' UNION ALL ')} ORDER BY sequence DESC LIMIT $2`, [
+    before,
+    limit,
+    ...prefixes,
+  ])
 }
 
 const ADD = 'INSERT INTO read_rows (at, actor, way, outcome, uri) VALUES ($1, $2, $3, $4, $5)'

@@ -51,9 +51,12 @@ CREATE TABLE read_rows (
   actor TEXT NOT NULL,
   way TEXT NOT NULL,
   outcome TEXT NOT NULL,
-  uri TEXT NOT NULL
+  uri TEXT NOT NULL,
+  -- The URI up to its patient's slash, care://ann/; of all of an audience, care://.
+  whose TEXT NOT NULL AS (substr(uri, 1, instr(uri, '//') + 1 + instr(substr(uri, instr(uri, '//') + 2), '/')))
 ) STRICT;
 CREATE INDEX read_rows_by_uri ON read_rows (uri, sequence);
+CREATE INDEX read_rows_by_whose ON read_rows (whose, sequence);
 CREATE INDEX read_rows_by_time ON read_rows (at);
 CREATE TABLE event_subscriptions (
   id TEXT PRIMARY KEY,

@@ -37,3 +37,10 @@ export type ReadRow = {
   readonly outcome: 'served' | 'not_found' | 'broken'
   readonly uri: string
 }
+
+/** A row with its position in the trail, from 1 in order of arrival. */
+export type KeptReadRow = ReadRow & {
+  /** ISO 8601. */
+  readonly at: string
+  readonly sequence: number
+}

@@ -82,6 +82,12 @@ const EXAMPLES: readonly Example[] = [
   },
   { operation: 'get /verify/witnesses', has: { size: 1, witnesses: [] } },
   { operation: 'get /principal', headers: bearer, has: { scopes: ['care.read.user'] } },
+  {
+    operation: 'get /reads',
+    query: { patient: writeExample.patient, limit: '50' },
+    headers: bearer,
+    has: { recording: 'off', reads: [] },
+  },
   { operation: 'get /unheard', headers: bearer, has: { corrections: [] } },
   {
     operation: 'get /.well-known/oauth-protected-resource',
