@@ -36,6 +36,10 @@ export const careErrors = {
     meaning:
       'Somebody was faster: the record is at `version`, not at the `expectedVersion`. Nothing was written; read it again.',
   },
+  nothing_to_withdraw: {
+    status: 409,
+    meaning: 'There is no such record, so nothing was withdrawn. Look at its names and audience.',
+  },
   erased: { status: 409, meaning: 'The record was erased, and takes no further version.' },
   internal_error: {
     status: 500,

@@ -21,6 +21,7 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
       { name: 'written_at', type: 'text' },
       { name: 'body', type: 'bytea' },
       { name: 'place', type: 'bigint' },
+      { name: 'changes_list', type: 'bigint' },
     ],
   }
 }

@@ -9,6 +9,7 @@ CREATE TABLE chains (
   audience text COLLATE "C" NOT NULL CHECK (audience IN ('user', 'assistant')),
   latest_version bigint NOT NULL CHECK (latest_version BETWEEN 1 AND 1000000000000),
   head_hash text COLLATE "C" NOT NULL, -- hash of the newest version, hex
+  withdrawn bigint NOT NULL CHECK (withdrawn IN (0, 1)), -- 1 if that version withdraws it (C40): lists leave it out
   -- RFC 9162 root over the leaf hashes of a chain whose key was destroyed (C31), hex.
   erased_leaves text COLLATE "C",
   -- A freed chain keeps its versions, its leaves and its key; a topic's own chain is the one with 0 (C47).
@@ -23,7 +24,7 @@ CREATE INDEX chains_by_audience ON chains (audience, id);
 CREATE INDEX chains_by_slot ON chains (audience, patient, domain);
 CREATE INDEX chains_by_patient ON chains (audience, patient, id);
 CREATE INDEX chains_by_domain ON chains (audience, domain);
-GRANT INSERT, UPDATE (latest_version, head_hash, erased_leaves, freed) ON chains TO care_app;
+GRANT INSERT, UPDATE (latest_version, head_hash, withdrawn, erased_leaves, freed) ON chains TO care_app;
 
 CREATE TABLE user_versions (
   at bigint PRIMARY KEY CHECK (at >= 0),
@@ -33,12 +34,13 @@ CREATE TABLE user_versions (
   written_at text COLLATE "C" NOT NULL, -- as in the entry, for queries by time
   body bytea NOT NULL, -- the journal entry
   place bigint NOT NULL UNIQUE, -- versions of both audiences before it: the heads are locked together
+  changes_list bigint NOT NULL CHECK (changes_list IN (0, 1)), -- 1 where lists gain or lose its chain (C40)
   UNIQUE (chain, version)
 );
 ALTER TABLE user_versions ALTER COLUMN body SET STORAGE EXTERNAL; -- random or short: compression only costs
 CREATE INDEX user_versions_by_time ON user_versions (chain, written_at, version);
 CREATE INDEX user_versions_of_chain_by_place ON user_versions (chain, place);
-CREATE INDEX user_versions_first_by_place ON user_versions (place) WHERE version = 1;
+CREATE INDEX user_versions_of_lists_by_place ON user_versions (place) WHERE changes_list = 1;
 CREATE TABLE user_versions_nodes ( -- roots of 256 leaves
   place bigint PRIMARY KEY,
   hash bytea NOT NULL CHECK (octet_length(hash) = 32)
@@ -48,14 +50,15 @@ CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON user_versions_nodes E
 INSERT INTO journals VALUES ('user', 0, '');
 CREATE FUNCTION append_user_versions(
   expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
-  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[]
+  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[],
+  list_changes bigint[]
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   PERFORM grow_journal('user', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO user_versions (at, leaf_hash, chain, version, written_at, body, place)
-    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place
-      FROM unnest(leaf_hashes, chains, versions, times, bodies, places)
-        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, n);
+  INSERT INTO user_versions (at, leaf_hash, chain, version, written_at, body, place, changes_list)
+    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place, changes_list
+      FROM unnest(leaf_hashes, chains, versions, times, bodies, places, list_changes)
+        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, changes_list, n);
   INSERT INTO user_versions_nodes
     SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
 END $$;
@@ -68,12 +71,13 @@ CREATE TABLE assistant_versions (
   written_at text COLLATE "C" NOT NULL,
   body bytea NOT NULL,
   place bigint NOT NULL UNIQUE,
+  changes_list bigint NOT NULL CHECK (changes_list IN (0, 1)),
   UNIQUE (chain, version)
 );
 ALTER TABLE assistant_versions ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX assistant_versions_by_time ON assistant_versions (chain, written_at, version);
 CREATE INDEX assistant_versions_of_chain_by_place ON assistant_versions (chain, place);
-CREATE INDEX assistant_versions_first_by_place ON assistant_versions (place) WHERE version = 1;
+CREATE INDEX assistant_versions_of_lists_by_place ON assistant_versions (place) WHERE changes_list = 1;
 CREATE TABLE assistant_versions_nodes (
   place bigint PRIMARY KEY,
   hash bytea NOT NULL CHECK (octet_length(hash) = 32)
@@ -83,14 +87,15 @@ CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON assistant_versions_no
 INSERT INTO journals VALUES ('assistant', 0, '');
 CREATE FUNCTION append_assistant_versions(
   expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
-  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[]
+  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[],
+  list_changes bigint[]
 ) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   PERFORM grow_journal('assistant', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO assistant_versions (at, leaf_hash, chain, version, written_at, body, place)
-    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place
-      FROM unnest(leaf_hashes, chains, versions, times, bodies, places)
-        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, n);
+  INSERT INTO assistant_versions (at, leaf_hash, chain, version, written_at, body, place, changes_list)
+    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place, changes_list
+      FROM unnest(leaf_hashes, chains, versions, times, bodies, places, list_changes)
+        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, changes_list, n);
   INSERT INTO assistant_versions_nodes
     SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
 END $$;

@@ -25,19 +25,21 @@ type PlacedRow = readonly [
   patient: string,
   domain: string,
   version: number,
+  changesList: number,
 ]
 
 /** Before any time that a version may have. */
 const BEGINNING = ''
 
 const placedIn = (audience: Audience, rows: readonly PlacedRow[]): readonly PlacedVersion[] =>
-  rows.map(([place, leaf, patient, domain, version]) => ({
+  rows.map(([place, leaf, patient, domain, version, changesList]) => ({
     patient,
     domain,
     audience,
     version,
     place,
     leaf,
+    changesList: changesList === 1,
   }))
 
 async function mergeInOrder(
@@ -72,14 +74,16 @@ export function createBehindReads(
   /** Nothing that is not known to be committed: what comes before it might be missing. */
   const endOf = (to = Number.POSITIVE_INFINITY): number => Math.min(to, placeBehind(journals))
   return {
-    behind: async ({ domain, from, isFirst, isNewest, limit, reach, sinceIso = BEGINNING, to }) => {
+    behind: async ({ domain, from, isListChange, isNewest, limit, ...of }) => {
+      const { reach, sinceIso = BEGINNING, to } = of
       const values = [from, endOf(to), sinceIso, limit]
       const parts = reach.map(async ({ audience, patient }) => {
-        const { first, newestFirst, written } = sql.of[audience].behind
-        const texts = isFirst === true ? (isNewest === true ? newestFirst : first) : written
+        const { listChanges, newestListChanges, written } = sql.of[audience].behind
+        const changes = isNewest === true ? newestListChanges : listChanges
+        const texts = isListChange === true ? changes : written
         if (patient === undefined)
           return placedIn(audience, await ask<PlacedRow>(texts.all, values))
-        if (domain === undefined || isFirst === true)
+        if (domain === undefined || isListChange === true)
           return placedIn(audience, await ask<PlacedRow>(texts.ofPatient, [...values, patient]))
         const ofTopic = [...values, patient, domain]
         return placedIn(audience, await ask<PlacedRow>(written.ofTopic, ofTopic))

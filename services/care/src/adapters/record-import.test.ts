@@ -4,11 +4,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { describe, expect, it } from 'vitest'
+import type { NewRecord } from '../domain/care-record.ts'
 import { collect, TEA } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import { makeRecordDatabase, useRecordServer } from './postgres-store.fixture.ts'
-import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
+import { makeStoreFolder, openMemoryStore, testKeyRing } from './sqlite-store.fixture.ts'
 import { isIntact } from './sqlite-store-hooks.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
@@ -25,6 +26,13 @@ const keyRing = testKeyRing('key-1')
 const DROPS = { patient: 'wren', domain: 'médication', audience: 'user' } as const
 
 type Place = { readonly open: () => Promise<RecordStore>; readonly end: () => Promise<void> }
+
+/** What lists and streams have of it, and a record that is withdrawn. */
+const shown = async (store: RecordStore) => [
+  await store.heads({ reach: [{ audience: 'user' }], limit: 9 }),
+  await store.behind({ reach: [{ audience: 'user' }], from: 0, limit: 9 }),
+  await store.latest({ ...TEA, domain: 'walks' }),
+]
 
 function describeImport(engine: string, start: () => Promise<Place>): void {
   it(`C17: an export of the last release is taken up, exported as it was, and grows: ${engine}`, async () => {
@@ -50,6 +58,33 @@ function describeImport(engine: string, start: () => Promise<Place>): void {
       expect(await isIntact(reopened)).toBe(true)
       await reopened.close()
     } finally {
+      await place.end()
+    }
+  })
+
+  it(`C40: withdrawn records are taken up as such, and those that came back: ${engine}`, async () => {
+    const place = await start()
+    const from = await openMemoryStore()
+    const write = (over: Partial<NewRecord>) => from.append(storeRecord(over))
+    const gone = { value: '', status: 'entered-in-error' } as const
+    for (const domain of ['tea', 'walks', 'sleep']) await write({ domain })
+    for (const domain of ['tea', 'walks']) await write({ domain, ...gone })
+    await write({ domain: 'tea', value: 'back' })
+    const exported = await collect(from.exportLines({ audiences: AUDIENCES }))
+    try {
+      const store = await place.open()
+      await store.importLines({
+        lines: async function* () {
+          yield* exported
+        },
+        at,
+      })
+      expect(await shown(store)).toEqual(await shown(from))
+      expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(exported)
+      expect(await isIntact(store)).toBe(true)
+      await store.close()
+    } finally {
+      await from.close()
       await place.end()
     }
   })

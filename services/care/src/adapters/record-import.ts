@@ -30,6 +30,7 @@ type ImportedChain = StoredSlot & {
   readonly isErased: boolean
   version: number
   headHash: string
+  isWithdrawn: boolean
   /** Of an erased chain. */
   readonly leaves: Uint8Array[]
 }
@@ -44,8 +45,8 @@ type ImportedVersion = {
 /** How many entries each journal has taken up. */
 type ImportedSizes = Readonly<Record<Audience, number>>
 
-const BEGIN = `INSERT INTO chains (id, patient, domain, audience, turn, freed, latest_version, head_hash)
-  VALUES ($1, $2, $3, $4, $5, $6, 1, $7)`
+const BEGIN = `INSERT INTO chains (id, patient, domain, audience, turn, freed, latest_version, head_hash, withdrawn)
+  VALUES ($1, $2, $3, $4, $5, $6, 1, $7, 0)`
 const ERASE = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
 const NOTE_ERASURE = 'INSERT INTO erasures (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
 
@@ -94,7 +95,7 @@ function chainsOfReport({ chains }: ExportReport): ReadonlyMap<string, ImportedC
     const made = { ...slot, turn: turnIn(`${slot.patient}|${slot.domain}`), id: found.size + 1 }
     const { freed, ...own } = slot
     const uri = chainUri(freed > 0 ? slot : own)
-    found.set(uri, { ...made, version: 0, headHash: '', leaves: [] })
+    found.set(uri, { ...made, version: 0, headHash: '', isWithdrawn: false, leaves: [] })
   }
   return found
 }
@@ -140,10 +141,13 @@ async function writeVersions(
     const { audience, domain, freed, id, patient, turn } = chain
     if (chain.version === 0) begun.push([id, patient, domain, audience, turn, freed, ERASED_HEAD])
     chain.version = line.version
-    return { audience, leaf, cells: [id, line.version, ...cells({ chain, leaf, line }, seal)] }
+    const wasWithdrawn = line.version === 1 || chain.isWithdrawn
+    const body = cells({ chain, leaf, line }, seal)
+    const changesList = Number(wasWithdrawn !== chain.isWithdrawn)
+    return { audience, leaf, cells: [id, line.version, ...body], changesList }
   })
   const changed = [...new Set(versions.map(({ chain }) => chain))].map(
-    ({ audience, domain, headHash, id, patient, turn, version }) => [
+    ({ audience, domain, headHash, id, isWithdrawn, patient, turn, version }) => [
       id,
       patient,
       domain,
@@ -151,12 +155,13 @@ async function writeVersions(
       turn,
       version,
       headHash,
+      Number(isWithdrawn),
     ],
   )
   await target.write(({ append, run, size }) => {
     for (const values of begun) run(BEGIN, values)
-    for (const row of rows)
-      append(row.audience, row.leaf, [...row.cells, size('user') + size('assistant')])
+    for (const { audience, changesList, leaf, cells: stored } of rows)
+      append(audience, leaf, [...stored, size('user') + size('assistant'), changesList])
     run(source.sql.keepChains, source.sql.list(changed))
   })
 }
@@ -171,7 +176,8 @@ function cells(
     return ['', new Uint8Array()]
   }
   chain.headHash = line.versionHash
-  const { writtenAt = '' } = readJournalEntry(line.entry) ?? {}
+  const { status, writtenAt = '' } = readJournalEntry(line.entry) ?? {}
+  chain.isWithdrawn = status !== undefined
   return [writtenAt, seal.close(line.entry, slotTextOf(chain)(line.version))]
 }
 

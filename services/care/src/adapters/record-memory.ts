@@ -15,7 +15,14 @@ import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { type ChainSeal, chainName } from './chain-keys.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
-import { isErased, recordOfRow, type StoredSlot, slotOfChain, tailOf } from './stored-record.ts'
+import {
+  isChainWithdrawn,
+  isErased,
+  recordOfRow,
+  type StoredSlot,
+  slotOfChain,
+  tailOf,
+} from './stored-record.ts'
 
 /** How long after its window a request is remembered, milliseconds: a clock set back by less does not reopen the window. */
 const REQUEST_KEPT_MS = 3_600_000
@@ -39,6 +46,7 @@ export type PreparedWrite = {
 type KnownChain = StoredSlot & {
   readonly id: number
   readonly isErased: boolean
+  readonly isWithdrawn: boolean
   readonly tail: Tail
 }
 
@@ -99,7 +107,8 @@ export class RecordMemory {
     const slot = { patient, domain, audience, turn }
     const id = this.#chains.get(nameSlot(slot))?.id ?? (this.#lastChain += 1)
     const { version, versionHash } = record
-    const chain = { ...slot, id, isErased: false, tail: { version, versionHash, record } }
+    const tail = { version, versionHash, record }
+    const chain = { ...slot, id, isErased: false, isWithdrawn: record.status !== undefined, tail }
     // The other audience cannot use its name any more.
     for (const each of AUDIENCES) this.#chains.set(nameSlot({ ...slot, audience: each }), chain)
     this.#changed.set(id, chain)
@@ -118,7 +127,7 @@ export class RecordMemory {
       if (rows.length > 0) send(text, sql.list(rows))
     }
     const chains = [...this.#changed.values()].map(
-      ({ audience, domain, id, patient, tail, turn }) => [
+      ({ audience, domain, id, isWithdrawn, patient, tail, turn }) => [
         id,
         patient,
         domain,
@@ -126,6 +135,7 @@ export class RecordMemory {
         turn,
         tail.version,
         tail.versionHash,
+        Number(isWithdrawn),
       ],
     )
     sendRows(sql.keepChains, chains)
@@ -177,6 +187,7 @@ async function readMemory(
         ...slot,
         id: found.chain[0],
         isErased: isErased(found.chain),
+        isWithdrawn: isChainWithdrawn(found.chain),
         // A write that was sealed for another turn is told so, and its tail is not needed.
         tail: seal === undefined ? NO_TAIL : tailOf(found, seal),
       })

@@ -107,7 +107,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     changedChains: async (query) => {
       const rows = await withinReach<readonly [...ChainRow, number]>(source, 'changed', query)
       return rows.map((row) => {
-        const [id, patient, domain, audience, latestVersion, , , , , firstSince] = row
+        const [id, patient, domain, audience, latestVersion, , , , , , firstSince] = row
         return { patient, domain, audience, sequence: id, latestVersion, firstSince }
       })
     },

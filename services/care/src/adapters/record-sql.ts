@@ -69,7 +69,7 @@ const POSTGRES: Dialect = {
 }
 
 const CHAIN =
-  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves, c.turn, c.freed'
+  'c.id, c.patient, c.domain, c.audience, c.latest_version, c.head_hash, c.erased_leaves, c.turn, c.freed, c.withdrawn'
 
 /** A version with its chain, and the one before it. */
 export type RevisionRow = readonly [...ChainRow, ...VersionRow, ...(VersionRow | readonly null[])]
@@ -78,7 +78,7 @@ export type RevisionRow = readonly [...ChainRow, ...VersionRow, ...(VersionRow |
 export type FoundRow = readonly [...ChainRow, ...(VersionRow | readonly null[])]
 
 /** Cells of a chain, and of a version. */
-export const [CHAIN_CELLS, VERSION_CELLS] = [9, 6]
+export const [CHAIN_CELLS, VERSION_CELLS] = [10, 6]
 
 /** The chains of rows in their order, each with its versions, the newest first. */
 export function foundChains(rows: readonly FoundRow[]): readonly FoundChain[] {
@@ -98,6 +98,8 @@ const TURNS = 'SELECT patient, domain, count(*) FROM chains WHERE freed > 0'
 
 /** Chains that exist for readers: neither erased nor freed. */
 const IS_READ = 'erased_leaves IS NULL AND freed = 0'
+/** Of them, those that lists and completion show (C40). */
+const IS_LISTED = `${IS_READ} AND withdrawn = 0`
 
 /** The columns of a version's row. */
 const versionCells = (row: string, { leafHash }: Dialect): string =>
@@ -120,7 +122,7 @@ function versionSql(dialect: Dialect, audience: Audience) {
   const firstSince = `(SELECT min(version) FROM ${table} WHERE chain = c.id AND written_at >= $4)`
   // $1 is the audience, $2 the chain behind which to go on, $3 how many, and the last one the patient.
   const listed = (patient: string) => ({
-    heads: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 AND ${IS_READ}
+    heads: `${found('chains c', `= ${newest}`)} c.audience = $1 AND c.id > $2 AND ${IS_LISTED}
       ${patient === '' ? '' : `AND c.patient = $4`} ORDER BY c.id LIMIT $3`,
     changed: `SELECT * FROM (
         SELECT ${CHAIN}, ${firstSince} AS first_since FROM chains c
@@ -176,16 +178,16 @@ function versionSql(dialect: Dialect, audience: Audience) {
 /** The statements over one audience's versions in the order of all commits. */
 function behindSql({ ofEachBehind, ofTopicsBehind }: Dialect, audience: Audience) {
   const table = VERSION_TABLES[audience]
-  const placed = `SELECT v.place, v.at, c.patient, c.domain, v.version FROM`
+  const placed = `SELECT v.place, v.at, c.patient, c.domain, v.version, v.changes_list FROM`
   const inOrder = 'ORDER BY v.place LIMIT $4'
   const newest = 'ORDER BY v.place DESC LIMIT $4'
   const where = `c.id = v.chain AND v.place >= $1 AND v.place < $2 AND v.written_at >= $3 AND ${IS_READ}`
   const ofPatient = `${placed} chains c CROSS JOIN ${ofEachBehind(table)} v
     WHERE ${where} AND c.audience = '${audience}' AND c.patient = $5`
-  const first = (order: string) => ({
-    all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} AND v.version = 1 ${order}`,
+  const listChanges = (order: string) => ({
+    all: `${placed} ${table} v CROSS JOIN chains c WHERE ${where} AND v.changes_list = 1 ${order}`,
     ofPatient: `${placed} chains c CROSS JOIN ${table} v
-      WHERE ${where} AND v.version = 1 AND c.audience = '${audience}' AND c.patient = $5 ${order}`,
+      WHERE ${where} AND v.changes_list = 1 AND c.audience = '${audience}' AND c.patient = $5 ${order}`,
   })
   const ofTopics = (order: string) =>
     `${placed} ${ofTopicsBehind(table, order)} AND c.audience = '${audience}' AND ${IS_READ}`
@@ -196,9 +198,9 @@ function behindSql({ ofEachBehind, ofTopicsBehind }: Dialect, audience: Audience
       ofPatient: `${ofPatient} ${inOrder}`,
       ofTopic: `${ofPatient} AND c.domain = $6 ${inOrder}`,
     },
-    /** The same of chains' first versions, and the newest of these. */
-    first: first(inOrder),
-    newestFirst: first(newest),
+    /** The same of versions by which lists changed, and the newest of these. */
+    listChanges: listChanges(inOrder),
+    newestListChanges: listChanges(newest),
     /** By rows: of a patient and a topic from a place to before another one, the first ones, or the newest; behind it, how many. */
     ofTopics: ofTopics('ORDER BY place'),
     newestOfTopics: ofTopics('ORDER BY place DESC'),
@@ -207,7 +209,7 @@ function behindSql({ ofEachBehind, ofTopicsBehind }: Dialect, audience: Audience
 
 /** The least name from a text on, then the least after each: one index step per returned name. */
 function namesSql(name: 'patient' | 'domain', where: string): string {
-  const least = `SELECT min(${name}) FROM chains WHERE ${IS_READ} AND audience = $1${where} AND ${name}`
+  const least = `SELECT min(${name}) FROM chains WHERE ${IS_LISTED} AND audience = $1${where} AND ${name}`
   const begins = 'substr(name, 1, length($2)) = $2'
   return `WITH RECURSIVE step (name) AS (
       ${least} >= $2 UNION ALL SELECT (${least} > step.name) FROM step WHERE ${begins}
@@ -237,9 +239,9 @@ function recordSql(dialect: Dialect) {
     requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
     erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
     /** Chains that are new, or have new versions. */
-    keepChains: `INSERT INTO chains (id, patient, domain, audience, turn, latest_version, head_hash)
-      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'bigint', 'text')}
-      ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash`,
+    keepChains: `INSERT INTO chains (id, patient, domain, audience, turn, latest_version, head_hash, withdrawn)
+      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint')}
+      ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash, withdrawn = excluded.withdrawn`,
     keepRequests: `INSERT INTO requests (mac_hash, expires_at_ms, audience, leaf_index, subscribers)
       ${rowsOf('text', 'bigint', 'text', 'bigint', 'bigint')}`,
     chainByTurn: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2 AND c.turn = $3`,

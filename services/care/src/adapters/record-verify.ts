@@ -23,6 +23,7 @@ import { findChain, findVersion } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
+  isChainWithdrawn,
   isErased as isErasedChain,
   namedChain,
   recordOfRow,
@@ -227,7 +228,13 @@ async function knownPart(
   const seal = await seals.sealOnce([chainName(slot)])
   const row = await findVersion(source, namedChain(chain), versions)
   const record = recordOfRow(row, { slot, seal })
-  return record === undefined ? undefined : { versions, headHash: record.versionHash }
+  return record === undefined
+    ? undefined
+    : {
+        versions,
+        headHash: record.versionHash,
+        isWithdrawn: record.status !== undefined,
+      }
 }
 
 const readChain = async (source: RecordSource, number: number): Promise<ChainRow | undefined> =>
@@ -297,7 +304,11 @@ function verdictOf(
   seal: ChainSeal,
 ): ChainVerification {
   const [number, , , , version, versionHash] = chain
-  const { broken, versions } = replay.end({ version, versionHash })
+  const { broken, versions } = replay.end({
+    version,
+    versionHash,
+    isWithdrawn: isChainWithdrawn(chain),
+  })
   return {
     number,
     versions,

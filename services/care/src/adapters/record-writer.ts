@@ -73,11 +73,18 @@ export function createRecordWriter(
       const writtenAt = new Date(clock.unixMs()).toISOString()
       const decision = decideWrite(prepared, memory.find(prepared), { writtenAt, random: random() })
       if (decision.kind !== 'version') return decision
-      const { entry, leafHash, record } = decision
+      const { changesList, entry, leafHash, record } = decision
       const { seal, turn } = prepared
       const body = seal.close(entry, slotTextOf({ ...record, turn })(record.version))
       const place = size('user') + size('assistant')
-      const cells = [memory.chainId(prepared), record.version, record.writtenAt, body, place]
+      const cells = [
+        memory.chainId(prepared),
+        record.version,
+        record.writtenAt,
+        body,
+        place,
+        Number(changesList),
+      ]
       const leaf = appendEntry(record.audience, leafHash, cells)
       remember(() => memory.add(prepared, decision, leaf))
       return { kind: 'appended', record, previous: decision.previous, place }

@@ -25,7 +25,7 @@ const journalOf = (audience: Audience) => ({
   originEnding: `/${audience}`,
   fileEnding: `.${audience}-checkpoint`,
   table: VERSION_TABLES[audience],
-  columns: ['chain', 'version', 'written_at', 'body', 'place'],
+  columns: ['chain', 'version', 'written_at', 'body', 'place', 'changes_list'],
 })
 
 /** The store of one process: WAL, synchronous FULL (C14, C16, C17). */

@@ -118,6 +118,12 @@ describe.each([
       4,
       'broken',
     ],
+    [
+      'hidden from lists as if withdrawn',
+      'UPDATE chains SET withdrawn = 1 WHERE id = 1',
+      3,
+      'found',
+    ],
     ['the newest version taken out', 'DELETE FROM user_versions WHERE at = 2', 3, 'broken'],
     ['a version in the middle taken out', 'DELETE FROM user_versions WHERE at = 1', 2, 'found'],
     [

@@ -14,6 +14,7 @@ CREATE TABLE chains (
   audience TEXT NOT NULL CHECK (audience IN ('user', 'assistant')),
   latest_version INTEGER NOT NULL CHECK (latest_version BETWEEN 1 AND 1000000000000),
   head_hash TEXT NOT NULL, -- hash of the newest version, hex
+  withdrawn INTEGER NOT NULL CHECK (withdrawn IN (0, 1)), -- 1 if that version withdraws it (C40): lists leave it out
   -- RFC 9162 root over the leaf hashes of a chain whose key was destroyed (C31), hex.
   erased_leaves TEXT,
   -- A freed chain keeps its versions, its leaves and its key; a topic's own chain is the one with 0 (C47).
@@ -36,12 +37,13 @@ CREATE TABLE user_versions (
   version INTEGER NOT NULL CHECK (version BETWEEN 1 AND 1000000000000),
   written_at TEXT NOT NULL, -- as in the entry, for queries by time
   body ANY NOT NULL, -- the journal entry: text in the clear, blob sealed
-  place INTEGER NOT NULL UNIQUE -- how many versions of both audiences are before it
+  place INTEGER NOT NULL UNIQUE, -- how many versions of both audiences are before it
+  changes_list INTEGER NOT NULL CHECK (changes_list IN (0, 1)) -- 1 where lists gain or lose its chain (C40)
 ) STRICT;
 CREATE UNIQUE INDEX user_versions_by_chain ON user_versions (chain, version);
 CREATE INDEX user_versions_by_time ON user_versions (chain, written_at, version);
 CREATE INDEX user_versions_of_chain_by_place ON user_versions (chain, place);
-CREATE INDEX user_versions_first_by_place ON user_versions (place) WHERE version = 1;
+CREATE INDEX user_versions_of_lists_by_place ON user_versions (place) WHERE changes_list = 1;
 CREATE TABLE user_versions_nodes ( -- roots of 256 leaves
   place INTEGER PRIMARY KEY,
   hash BLOB NOT NULL CHECK (length(hash) = 32)
@@ -54,12 +56,13 @@ CREATE TABLE assistant_versions (
   version INTEGER NOT NULL CHECK (version BETWEEN 1 AND 1000000000000),
   written_at TEXT NOT NULL,
   body ANY NOT NULL,
-  place INTEGER NOT NULL UNIQUE
+  place INTEGER NOT NULL UNIQUE,
+  changes_list INTEGER NOT NULL CHECK (changes_list IN (0, 1))
 ) STRICT;
 CREATE UNIQUE INDEX assistant_versions_by_chain ON assistant_versions (chain, version);
 CREATE INDEX assistant_versions_by_time ON assistant_versions (chain, written_at, version);
 CREATE INDEX assistant_versions_of_chain_by_place ON assistant_versions (chain, place);
-CREATE INDEX assistant_versions_first_by_place ON assistant_versions (place) WHERE version = 1;
+CREATE INDEX assistant_versions_of_lists_by_place ON assistant_versions (place) WHERE changes_list = 1;
 CREATE TABLE assistant_versions_nodes (
   place INTEGER PRIMARY KEY,
   hash BLOB NOT NULL CHECK (length(hash) = 32)

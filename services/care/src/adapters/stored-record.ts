@@ -13,7 +13,7 @@ import type { VersionFault } from '../wire/verify.ts'
 
 /** [leaf index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]
-/** [id, patient, domain, audience, latest_version, head_hash, erased_leaves, turn, freed] */
+/** [id, patient, domain, audience, latest_version, head_hash, erased_leaves, turn, freed, withdrawn] */
 export type ChainRow = readonly [
   id: number,
   patient: string,
@@ -24,6 +24,7 @@ export type ChainRow = readonly [
   erasedLeaves: string | null,
   turn: number,
   freed: number,
+  withdrawn: number,
 ]
 
 /** A stored chain's slot, and how many chains of its topic had been freed when it began: 0 for nearly every chain (C47). */
@@ -91,6 +92,9 @@ export const namedChain = ([, patient, domain, audience, , , , , freed]: ChainRo
   audience,
   ...(freed > 0 && { freed }),
 })
+
+/** Whether a chain's newest version withdraws it, as lists have it (C40). */
+export const isChainWithdrawn = (chain: ChainRow): boolean => chain[9] === 1
 
 /** Whether a chain's key was destroyed: for readers the chain does not exist. */
 export const isErased = (chain: ChainRow): boolean => chain[6] !== null

@@ -46,9 +46,10 @@ test.skipIf(missing.length > 0)(
     expect(said(3)).toMatch(
       /"version":2.*\n?.*"error":"version_conflict","version":2.*somebody was faster/s,
     )
+    expect(said(3)).toContain('"uri":"care://heron/allergy","version":2')
     expect(said(4)).toContain('"uri":"care://heron/drops","versions":2,"intact":true')
-    expect(said(5)).toContain('copies/keys.db: the keys of 1 chains')
-    expect(said(6)).toContain('copies/keys.db: the keys of 1 chains')
+    expect(said(5)).toContain('copies/keys.db: the keys of 2 chains')
+    expect(said(6)).toContain('copies/keys.db: the keys of 2 chains')
     expect(said(8)).toMatch(/dr-osei\s+care:\/\/heron\/drops/)
     expect(said(9)).toContain('the values of 2 versions are gone for good')
     expect(said(9)).toContain('by dr-osei: retention of ten years ended')

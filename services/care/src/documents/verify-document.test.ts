@@ -28,6 +28,7 @@ beforeEach(async () => {
   } as const
   // Straight into the store: values from before may hold what is no longer taken.
   for (const value of values) await fixture.store.append({ ...chain, ...facts, value })
+  await fixture.store.append({ ...chain, ...facts, value: '', status: 'wrong-person' })
 })
 afterEach(() => fixture.close())
 
@@ -44,12 +45,12 @@ describe('/doc/verify: the exact bytes, and a shell script that replays a chain 
     expect(execFileSync('sha256sum', { input: preimage, encoding: 'utf8' }).slice(0, 64)).toBe(hash)
   })
 
-  test('INTACT: every version of an export, whatever its values hold', async () => {
+  test('INTACT: every version of an export, whatever its values hold; C40: also one that withdraws', async () => {
     const newest = await fixture.store.latest({ ...chain, audience: 'user' })
     const { stdout, status } = replay(await exported())
     expect(newest.kind === 'found' && newest.record.versionHash).toBe(stdout.trimEnd().slice(-64))
     expect([stdout.replace(/[0-9a-f]{64}/, '#'), status]).toEqual([
-      `INTACT: ${values.length} version(s), newest #\n`,
+      `INTACT: ${values.length + 1} version(s), newest #\n`,
       0,
     ])
   })

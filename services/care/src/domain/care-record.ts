@@ -1,8 +1,12 @@
 import type { ChainSlot } from '../wire/record-uri.ts'
+import type { Withdrawal } from '../wire/records.ts'
 
 /** One stored version of a record, with its value in the clear. */
 export type CareRecord = ChainSlot & {
+  /** Empty in a version that withdraws the record, and in no other. */
   readonly value: string
+  /** Why the record is withdrawn (C40). */
+  readonly status?: Withdrawal | undefined
   readonly authorId: string
   readonly authorLabel: string
   /** ISO 8601, by the server's clock. */

@@ -1,4 +1,4 @@
-// What becomes of a write (C3, C14, C31, C47), decided from what it meets and nothing else: a version that follows the chain's
+// What becomes of a write (C3, C14, C31, C40, C47), decided from what it meets and nothing else: a version that follows the chain's
 // newest, the answer to a request that was taken before, or the reason why it makes no version.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { Audience } from '../wire/records.ts'
@@ -25,7 +25,9 @@ export type KnownRequest = {
 export type MetByWrite = {
   readonly request: KnownRequest | undefined
   /** The topic's chain, whichever audience has it. */
-  readonly chain: { readonly audience: Audience; readonly tail: Tail } | undefined
+  readonly chain:
+    | { readonly audience: Audience; readonly tail: Tail; readonly isWithdrawn: boolean }
+    | undefined
   /** Whether that chain was erased, or one that is missing here (a restored backup). */
   readonly isErased: boolean
   /** How many chains of the topic were freed. */
@@ -45,6 +47,8 @@ export type NextVersion = {
   readonly kind: 'version'
   readonly record: CareRecord
   readonly previous: CareRecord | undefined
+  /** Whether lists gain or lose its chain by it. */
+  readonly changesList: boolean
   readonly entry: string
   readonly leafHash: Uint8Array
 }
@@ -77,8 +81,11 @@ export function decideWrite(
   const tail = chain?.tail ?? NO_TAIL
   if (expectedVersion !== undefined && expectedVersion !== tail.version)
     return { kind: 'version-conflict', latestVersion: tail.version }
+  if (record.status !== undefined && tail.version === 0) return { kind: 'nothing-to-withdraw' }
+  // A withdrawal is said in the language of what it withdraws.
+  const language = record.status === undefined ? undefined : tail.record?.language
   const made = nextEntry({
-    record,
+    record: language === undefined ? record : { language, ...record },
     prevHash: tail.versionHash,
     version: tail.version + 1,
     writtenAt,
@@ -89,6 +96,7 @@ export function decideWrite(
     kind: 'version',
     record: recordOf(made),
     previous: tail.record,
+    changesList: (chain?.isWithdrawn ?? true) !== (record.status !== undefined),
     entry,
     leafHash: Buffer.from(entryLeafHash(entry), 'hex'),
   }

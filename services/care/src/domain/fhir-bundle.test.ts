@@ -109,6 +109,38 @@ describe('an export as a FHIR R4 bundle', () => {
     })
   })
 
+  test('C40: a withdrawal, and what it withdraws, are entered in error; what came after is current, and all of it valid', async () => {
+    for (const value of ['One.', 'Two.']) await add({ value })
+    await add({ value: '', status: 'wrong-person' })
+    const statuses = async () => documentsOf(await exported()).map(({ status }) => status)
+    const wrong = 'entered-in-error'
+    expect(await statuses()).toEqual(['superseded', wrong, wrong])
+    await add({ value: 'Four.' })
+    expect(await statuses()).toEqual(['superseded', wrong, wrong, 'current'])
+    const bundle = await exported('transaction')
+    expect(judge(bundle)).toMatchObject({ valid: true })
+    validateResource(bundle)
+    const withdrawal = documentsOf(bundle)[2]
+    expect(withdrawal).toMatchObject({
+      description: 'This record was withdrawn. It was recorded for the wrong person.',
+      relatesTo: [{ code: 'replaces' }],
+    })
+    expect(withdrawal?.content[0]?.attachment.data).toBeUndefined()
+    const codes = provenancesOf(bundle).map(({ activity }) => activity?.coding?.[0]?.code)
+    expect(codes).toEqual(['CREATE', 'UPDATE', 'NULLIFY', 'UPDATE'])
+  })
+
+  test('C40: a server that held a record as current holds it as entered in error', async () => {
+    await add({ value: 'One.' })
+    const server = new MockClient()
+    await server.executeBatch(await exported('transaction'))
+    await add({ value: '', status: 'entered-in-error' })
+    await server.executeBatch(await exported('transaction'))
+    const found = await server.searchResources('DocumentReference', { _count: '100' })
+    const own = found.filter((one) => one.identifier?.some(({ system }) => system === HASHES))
+    expect(own.map(({ status }) => status)).toEqual(['entered-in-error', 'entered-in-error'])
+  })
+
   test('a document names the one that it replaces, and its provenance the version before', async () => {
     await fillStore()
     const bundle = await exported()

@@ -8,12 +8,13 @@ import { lineText } from '../wire/text-of-others.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import type { CareRecord } from './care-record.ts'
 import { readJournalEntry } from './journal-entry.ts'
+import { saidBy } from './retraction.ts'
 
 export const FHIR_BUNDLES = ['collection', 'transaction'] as const
 
 /**
  * `collection` is a file for people and archives. `transaction` is for a server: sent twice, it changes nothing the second
- * time, and a version that was corrected since becomes `superseded` there.
+ * time, and a version that was corrected since becomes `superseded` there, one that was withdrawn `entered-in-error`.
  */
 export type FhirBundleType = (typeof FHIR_BUNDLES)[number]
 
@@ -63,14 +64,20 @@ export async function* fhirBundle(
     if (record === undefined) continue
     const uri = chainUri(record)
     const older = newest.get(uri)
-    if (older !== undefined) yield write(older, 'superseded')
+    if (older !== undefined) yield write(older, statusOf(older, record))
     newest.set(uri, record)
   }
-  for (const record of newest.values()) yield write(record, 'current')
+  for (const record of newest.values()) yield write(record, statusOf(record, undefined))
   yield ']}'
 }
 
-type Status = 'current' | 'superseded'
+type Status = 'current' | 'superseded' | 'entered-in-error'
+
+/** A version that withdraws says nothing itself, so a reader takes neither it nor what it withdraws for what holds (C40). */
+function statusOf(record: CareRecord, next: CareRecord | undefined): Status {
+  if (record.status !== undefined || next?.status !== undefined) return 'entered-in-error'
+  return next === undefined ? 'current' : 'superseded'
+}
 
 function entriesOf(
   record: CareRecord,
@@ -87,8 +94,8 @@ function entriesOf(
   if (type === 'collection') return entries
   const hash = `${systems.versionHash}|${versionHash}`
   const requests = [
-    // What a server holds as current must become superseded; a new one must not become a second one.
-    status === 'superseded'
+    // What a server holds as current must become what it is now; a new one must not become a second one.
+    status !== 'current'
       ? { method: 'PUT', url: `DocumentReference?identifier=${encodeURIComponent(hash)}` }
       : { method: 'POST', url: 'DocumentReference', ifNoneExist: `identifier=${hash}` },
     // A Provenance of R4 has no identifier: its tag names the version.
@@ -126,13 +133,15 @@ function documentOf(
     date: record.writtenAt,
     author: [authorOf(record, systems)],
     relatesTo: version > 1 ? [{ code: 'replaces', target: replaced }] : undefined,
+    description: record.status && saidBy(record),
     securityLabel: audience === 'assistant' ? [{ coding: [RESTRICTED] }] : undefined,
     content: [
       {
         attachment: {
           contentType: 'text/plain; charset=utf-8',
           language,
-          data: Buffer.from(record.value).toString('base64'),
+          // FHIR has no empty strings.
+          data: record.value === '' ? undefined : Buffer.from(record.value).toString('base64'),
         },
       },
     ],
@@ -142,13 +151,14 @@ function documentOf(
 function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string) {
   const { prevHash, version, versionHash } = record
   const previous = { system: systems.versionHash, value: prevHash }
+  const change = version > 1 ? 'UPDATE' : 'CREATE'
   return {
     resourceType: 'Provenance',
     meta: { tag: [{ system: systems.versionHash, code: versionHash }] },
     target: [{ reference: documentUrl }],
     recorded: record.writtenAt,
     activity: {
-      coding: [{ system: DATA_OPERATIONS, code: version > 1 ? 'UPDATE' : 'CREATE' }],
+      coding: [{ system: DATA_OPERATIONS, code: record.status === undefined ? change : 'NULLIFY' }],
     },
     agent: [{ who: authorOf(record, systems) }],
     entity: version > 1 ? [{ role: 'revision', what: { identifier: previous } }] : undefined,

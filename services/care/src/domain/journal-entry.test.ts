@@ -3,6 +3,7 @@ import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isRecordName } from '../wire/record-uri.ts'
+import { WITHDRAWALS } from '../wire/records.ts'
 import {
   createEntryCutter,
   entryLeafHash,
@@ -32,7 +33,7 @@ const tricky = fc
   )
   .map((parts) => parts.join(''))
 
-const record = fc.record(
+const madeFields = fc.record(
   {
     patient: name,
     domain: name,
@@ -46,6 +47,9 @@ const record = fc.record(
   },
   { requiredKeys: ['patient', 'domain', 'audience', 'value', 'authorId', 'authorLabel'] },
 )
+const record = fc
+  .tuple(madeFields, fc.constantFrom(...WITHDRAWALS))
+  .map(([made, status]) => (made.value === '' ? { ...made, status } : made))
 
 const entryOf = (from: Parameters<typeof nextEntry>[0]['record'], version = 1) =>
   nextEntry({
@@ -126,6 +130,11 @@ describe('C9: journal entries', () => {
     ],
     ['no object', () => '7'],
     ['no JSON', (entry: string) => entry.slice(1)],
+    ['no value and no reason', (entry: string) => entry.replace('No sugar.', '')],
+    [
+      'a value and a reason',
+      (entry: string) => entry.replace(',"value"', ',"status":"wrong-person","value"'),
+    ],
   ])('a text with %s is not an entry', (_what, change) => {
     expect(readJournalEntry(change(writeJournalEntry(sample)))).toBeUndefined()
   })
@@ -145,6 +154,7 @@ describe('C8: the preimage cut out of an entry, and the priority', () => {
           // JSON knows no minus zero.
           priority: entry.priority === 0 ? 0 : entry.priority,
           language: entry.language,
+          isWithdrawal: entry.value === '',
         })
       }),
       { numRuns: 500 },

@@ -5,7 +5,7 @@ import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { z } from 'zod'
 import { isTagShaped } from '../wire/language-tag.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES, WITHDRAWALS } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 
 /** A record with random bytes that are shown only together with it: 64 lower-case hex digits. */
@@ -25,7 +25,7 @@ const LEAF_PREFIX = '\u0000'
 /** The text of an entry; its UTF-8 bytes are the journal's leaf. */
 export function writeJournalEntry(entry: JournalEntry): string {
   const { audience, authorId, authorLabel, domain, language, patient, prevHash, priority } = entry
-  const { random, staleAfter, value, version, versionHash: hash, writtenAt } = entry
+  const { random, staleAfter, status, value, version, versionHash: hash, writtenAt } = entry
   return canonicalJson({
     audience,
     authorId,
@@ -37,6 +37,7 @@ export function writeJournalEntry(entry: JournalEntry): string {
     ...(priority === undefined ? {} : { priority }),
     random,
     ...(staleAfter === undefined ? {} : { staleAfter }),
+    ...(status === undefined ? {} : { status }),
     value,
     version,
     versionHash: hash,
@@ -55,6 +56,8 @@ export function requireStorable(record: NewRecord): void {
     throw new TypeError('a record holds no lone surrogate')
   if (record.language !== undefined && !isTagShaped(record.language))
     throw new TypeError('a language is a BCP 47 tag')
+  if ((record.value === '') !== (record.status !== undefined))
+    throw new TypeError('a record has a value, or says why it is withdrawn')
   if (record.priority !== undefined && !Number.isFinite(record.priority))
     throw new TypeError('a priority is a finite number')
 }
@@ -85,6 +88,7 @@ const journalEntry: z.ZodType<JournalEntry> = z.strictObject({
   priority: z.number().optional(),
   random: z.string().regex(HEX_PATTERN),
   staleAfter: z.string().optional(),
+  status: z.enum(WITHDRAWALS).optional(),
   value: z.string(),
   version: z.int().min(1),
   versionHash: z.string().regex(HEX_PATTERN),
@@ -95,7 +99,8 @@ const journalEntry: z.ZodType<JournalEntry> = z.strictObject({
 export function readJournalEntry(text: string): JournalEntry | undefined {
   try {
     const { data } = journalEntry.safeParse(JSON.parse(text))
-    return data !== undefined && writeJournalEntry(data) === text ? data : undefined
+    if (data === undefined || (data.value === '') !== (data.status !== undefined)) return undefined
+    return writeJournalEntry(data) === text ? data : undefined
   } catch {
     return undefined // no JSON, or half a surrogate pair from an escape
   }
@@ -121,6 +126,8 @@ type EntryCut = {
   readonly preimage: string
   readonly priority: number | undefined
   readonly language: string | undefined
+  /** Whether the version withdraws the record: nothing else has an empty value (C40). */
+  readonly isWithdrawal: boolean
 }
 
 /** Cuts entries of one chain; undefined for a text from another slot or in another form. */
@@ -174,6 +181,7 @@ export function createEntryCutter({ patient, domain, audience }: ChainSlot): Ent
       preimage: `["${prevHash}",${value},"${writtenAt}",${author}]`,
       priority,
       language,
+      isWithdrawal: value === '""',
     }
   }
 }

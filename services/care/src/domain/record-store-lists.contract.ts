@@ -38,7 +38,15 @@ export function describeLists(suite: RecordStoreFixture): void {
       expect(await placed({ reach: [{ ...ann, audience: 'assistant' }] })).toEqual(['3 0 c 1'])
       expect(await placed({ reach: [ann], domain: 'a', from: 1 })).toEqual(['2 2 a 2'])
       expect(await suite.store.behind({ reach: BOTH, from: 4, limit: 1 })).toEqual([
-        { place: 4, leaf: 3, patient: 'bob', domain: 'd', audience: 'user', version: 1 },
+        {
+          place: 4,
+          leaf: 3,
+          patient: 'bob',
+          domain: 'd',
+          audience: 'user',
+          version: 1,
+          changesList: true,
+        },
       ])
     })
     it('in topics they begin each at its own place; newest and first ones are found', async () => {
@@ -58,12 +66,16 @@ export function describeLists(suite: RecordStoreFixture): void {
       expect(await named({ to: 5, limit: 1 })).toEqual(['2 a 2'])
       expect(await named({ isNewest: true, limit: 1 })).toEqual(['4 a 3', '5 plan 1'])
       expect(await named({ topics: [] })).toEqual([])
-      expect(await placed({ isFirst: true, from: 1 })).toEqual(['1 1 b 1', '3 3 c 1', '5 0 plan 1'])
+      expect(await placed({ isListChange: true, from: 1 })).toEqual([
+        '1 1 b 1',
+        '3 3 c 1',
+        '5 0 plan 1',
+      ])
       const ann = { audience: 'user', patient: 'ann' } as const
-      const newest = { isFirst: true, isNewest: true, limit: 1 } as const
+      const newest = { isListChange: true, isNewest: true, limit: 1 } as const
       for (const reach of [EVERYONE, [ann]])
         expect(await placed({ reach, ...newest })).toEqual(['3 3 c 1'])
-      expect(await placed({ reach: [{ ...ann, patient: 'bob' }], isFirst: true })).toEqual([])
+      expect(await placed({ reach: [{ ...ann, patient: 'bob' }], isListChange: true })).toEqual([])
     })
     it('what they say is the record and the one it corrects; nothing of a version that does not hold', async () => {
       await write({ value: 'one' })

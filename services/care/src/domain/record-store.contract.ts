@@ -14,6 +14,7 @@ import {
 import { describeLists } from './record-store-lists.contract.ts'
 import { describeProofs } from './record-store-proofs.contract.ts'
 import { describeWritten } from './record-store-written.contract.ts'
+import { describeWithdrawing } from './withdrawing.contract.ts'
 
 export function describeRecordStore(
   name: string,
@@ -119,6 +120,7 @@ export function describeRecordStore(
 
     describeLists(suite)
     describeWritten(suite)
+    describeWithdrawing(suite)
 
     describe('C14: a signed write that is re-sent inside its window', () => {
       const request = { mac: 'ab'.repeat(32), expiresAtMs: START_MS + 300_000 }

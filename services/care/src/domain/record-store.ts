@@ -22,6 +22,8 @@ export type AppendOutcome =
   | { readonly kind: 'audience-conflict' }
   /** Somebody was faster: the chain is not at the version that the writer expected. */
   | { readonly kind: 'version-conflict'; readonly latestVersion: number }
+  /** There is no record that the write could withdraw (C40). */
+  | { readonly kind: 'nothing-to-withdraw' }
   /** The chain was erased, and takes nothing more (C31); or the request was taken before, and its chain was freed (C47). */
   | { readonly kind: 'erased' }
 
@@ -102,6 +104,8 @@ export type PlacedVersion = ChainSlot & {
   readonly place: number
   /** Its place in its own journal, from 0; the rest of `place` is of the other one. */
   readonly leaf: number
+  /** Whether lists gain or lose its chain by it: it begins, withdraws or brings back the record (C40). */
+  readonly changesList: boolean
 }
 
 /** The place of the next version, as far as is known. */
@@ -135,9 +139,9 @@ export type BehindQuery = {
   readonly domain?: string | undefined
   /** None that was written before, by its own time. */
   readonly sinceIso?: string | undefined
-  /** Only chains' first versions; `domain` is not looked at. */
-  readonly isFirst?: boolean | undefined
-  /** The newest ones of each part, still in order. Only of first versions. */
+  /** Only versions by which lists changed; `domain` is not looked at. */
+  readonly isListChange?: boolean | undefined
+  /** The newest ones of each part, still in order. Only of versions by which lists changed. */
   readonly isNewest?: boolean | undefined
 }
 

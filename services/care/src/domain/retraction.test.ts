@@ -28,6 +28,29 @@ describe('C10: the retraction', () => {
     )
   })
 
+  it.each([
+    [
+      { previousValue: 'Tea.', status: 'entered-in-error' },
+      'Please disregard “Tea.” This record was withdrawn. It was entered in error.',
+    ],
+    [
+      { previousValue: 'Tea', withdrawn: ['Milk'], corrections: 2, status: 'wrong-person' },
+      'Please disregard “Tea”. Also disregard “Milk”. It was corrected 2 times. This record was withdrawn. It was recorded for the wrong person.',
+    ],
+    [{ previousValue: '', value: 'Milk.' }, 'It had been withdrawn. It is now “Milk.”'],
+    [
+      { previousValue: 'Tea.', withdrawn: [''], corrections: 2, value: 'Milk.' },
+      'Please disregard “Tea.” It had been withdrawn. It was corrected 2 times. It is now “Milk.”',
+    ],
+    [
+      { previousValue: 'Tea.', withdrawn: [''], corrections: 2, value: 'Tea.' },
+      'It had been withdrawn. It was corrected 2 times. It is now “Tea.”',
+    ],
+  ] as const)('C40: of %o it says what was withdrawn', (correction, said) => {
+    const sentence = retractionSentence({ value: '', authorLabel: 'Dr Osei', ...correction })
+    expect(sentence).toBe(`Correction from Dr Osei. ${said}`)
+  })
+
   it('exists only if the value differs', () => {
     expect(
       retractionSentence({ previousValue: 'Tea.', value: 'Tea.', authorLabel: 'Dr Osei' }),

@@ -65,18 +65,19 @@ export function mayWrite(scopes: readonly string[], patient: string): boolean {
 
 /**
  * Whether these scopes may write that version (C47). Internal chains are no household's to fill, unless it reads them; and who
- * names the version that he has seen must be able to see it, since the answer tells where the chain is.
+ * names the version that he has seen, or withdraws the record, must be able to see it, since the answer tells of the chain.
  */
 export function mayPublish(
   scopes: readonly string[],
   write: {
     readonly slot: Pick<ChainSlot, 'audience' | 'patient'>
-    readonly isVersionNamed: boolean
+    /** Whether the answer tells a writer who may not read whether or where the chain is. */
+    readonly tellsOfChain: boolean
   },
 ): boolean {
-  const { isVersionNamed, slot } = write
+  const { slot, tellsOfChain } = write
   if (!mayWrite(scopes, slot.patient)) return false
-  const needsReading = isVersionNamed || !scopes.includes(WRITE_SCOPE)
+  const needsReading = tellsOfChain || !scopes.includes(WRITE_SCOPE)
   return slot.audience === 'user' || !needsReading || mayRead(scopes, slot)
 }
 

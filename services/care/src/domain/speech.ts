@@ -1,7 +1,7 @@
 /** What is said of a record, and the port that turns it into sound (C13). */
 import { decodeText } from '../wire/text-of-others.ts'
 import type { CareRecord } from './care-record.ts'
-import type { Moment } from './retraction.ts'
+import { type Moment, saidBy } from './retraction.ts'
 import { spokenForm } from './spoken-form.ts'
 import { type Aged, spokenAge } from './staleness.ts'
 
@@ -10,12 +10,12 @@ import { type Aged, spokenAge } from './staleness.ts'
  * sentence about its age. Undefined if it cannot be spoken as it is seen (C45).
  */
 export const spokenText = (
-  record: Aged & Pick<CareRecord, 'value'>,
+  record: Aged & Pick<CareRecord, 'status' | 'value'>,
   of: Moment & { readonly superseded?: string | undefined },
 ): string | undefined => {
   const { nowMs, superseded = '', timeZone } = of
   const age = spokenAge(record, nowMs, timeZone) ?? ''
-  const lines = [decodeText(superseded), record.value, decodeText(age)]
+  const lines = [decodeText(superseded), saidBy(record), decodeText(age)]
   return spokenForm(lines.filter((line) => line !== '').join('\n'))
 }
 

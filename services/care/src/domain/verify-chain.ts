@@ -25,7 +25,12 @@ type ReplayVerdict = {
 export type StoredChainReplay = {
   add(stored: StoredVersion): void
   /** Ends the replay by comparing with the recorded newest version of the chain, and gives the verdict. */
-  end(head: { readonly version: number; readonly versionHash: string }): ReplayVerdict
+  end(head: {
+    readonly version: number
+    readonly versionHash: string
+    /** Whether lists leave the chain out (C40); an export does not say. */
+    readonly isWithdrawn?: boolean
+  }): ReplayVerdict
   /** Versions so far. Not a getter: V8 keeps each object literal with one, and all that it reaches, until it collects everything. */
   count(): number
 }
@@ -38,6 +43,7 @@ type LoneVersion =
       readonly versionHash: string
       readonly priority: number | undefined
       readonly language: string | undefined
+      readonly isWithdrawal: boolean
     }
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
@@ -52,8 +58,8 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
     if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
       return { kind: 'broken', fault: 'leaf' }
     if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
-    const { language, prevHash, priority, versionHash } = parts
-    return { kind: 'holds', prevHash, versionHash, priority, language }
+    const { isWithdrawal, language, prevHash, priority, versionHash } = parts
+    return { kind: 'holds', isWithdrawal, prevHash, versionHash, priority, language }
   }
 }
 
@@ -83,14 +89,18 @@ export function createErasedChainReplay(erasedLeaves: string): StoredChainReplay
 }
 
 /** How far a chain is known to hold. */
-export type KnownPart = { readonly versions: number; readonly headHash: string }
+export type KnownPart = {
+  readonly versions: number
+  readonly headHash: string
+  readonly isWithdrawn: boolean
+}
 
-const NOTHING_KNOWN: KnownPart = { versions: 0, headHash: GENESIS_PREV_HASH }
+const NOTHING_KNOWN: KnownPart = { versions: 0, headHash: GENESIS_PREV_HASH, isWithdrawn: false }
 
 /** Starts the replay of the chain in `slot` after its known part. After a break, further versions are only counted. */
 export function createStoredChainReplay(slot: ChainSlot, known = NOTHING_KNOWN): StoredChainReplay {
   const check = createVersionCheck(slot)
-  let { headHash, versions } = known
+  let { headHash, isWithdrawn, versions } = known
   let broken: ReplayVerdict['broken']
 
   return {
@@ -105,7 +115,10 @@ export function createStoredChainReplay(slot: ChainSlot, known = NOTHING_KNOWN):
       const found = check(stored)
       if (found.kind === 'broken') broken = { version: versions, fault: found.fault }
       else if (found.prevHash !== headHash) broken = { version: versions, fault: 'link' }
-      else headHash = found.versionHash
+      else {
+        headHash = found.versionHash
+        isWithdrawn = found.isWithdrawal
+      }
     },
     end: (head) => {
       if (broken !== undefined) return { versions, broken }
@@ -116,6 +129,8 @@ export function createStoredChainReplay(slot: ChainSlot, known = NOTHING_KNOWN):
           versions,
           broken: { version: Math.min(versions, head.version + 1), fault: 'head' },
         }
+      if (isWithdrawn !== (head.isWithdrawn ?? isWithdrawn))
+        return { versions, broken: { version: versions, fault: 'head' } }
       return { versions }
     },
   }

@@ -49,7 +49,11 @@ export function readWriteFields(body: unknown, bearer?: Bearer, language?: strin
   const invalid: WriteFields = { kind: 'invalid', authorId: readableAuthor(body) }
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
-  const { patient, domain, value, authorLabel, staleAfter, priority } = parsed.data
+  const { patient, domain, authorLabel, staleAfter, priority } = parsed.data
+  const value = parsed.data.value ?? ''
+  const status = parsed.data.status ?? undefined
+  // Either a sentence or a withdrawal: a value beside one could be taken for what holds (C40).
+  if ((value === '') !== (status !== undefined)) return invalid
   if (!isWritableName(patient) || !isWritableName(domain) || !isWritableValue(value)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const named = parsed.data.language ?? undefined
@@ -66,16 +70,18 @@ export function readWriteFields(body: unknown, bearer?: Bearer, language?: strin
   if (![authorId, claimed ?? '', label].every(isWritableLine)) return invalid
   if (![authorId, label].every(isSeen)) return invalid
   const audience = parsed.data.audience === 'assistant' ? 'assistant' : 'user'
+  const written = { patient, domain, audience, value, authorId, authorLabel: label } as const
+  const expectedVersion = parsed.data.expectedVersion ?? undefined
+  // What is withdrawn has a language already.
+  if (status !== undefined) {
+    const record = { ...written, status, ...(named !== undefined && { language: tag }) }
+    return { kind: 'valid', expectedVersion, record }
+  }
   return {
     kind: 'valid',
-    expectedVersion: parsed.data.expectedVersion ?? undefined,
+    expectedVersion,
     record: {
-      patient,
-      domain,
-      audience,
-      value,
-      authorId,
-      authorLabel: label,
+      ...written,
       language: tag,
       staleAfter: staleAfter ?? undefined,
       // JSON's 1e999 parses to infinity, which JSON cannot write back.

@@ -31,13 +31,13 @@ const line = (parent, className, text) => {
 }
 const show = (output) => {
   if (!output || typeof output !== 'object') return
-  const records = Array.isArray(output.changed) ? output.changed : output.value ? [output] : []
+  const records = Array.isArray(output.changed) ? output.changed : output.uri ? [output] : []
   list.replaceChildren()
   for (const record of records) {
     const article = document.createElement('article')
     line(article, 'topic', seen(record.domain))
     line(article, 'correction', record.superseded)
-    line(article, 'value', seen(record.value))
+    line(article, 'value', record.withdrawal || seen(record.value))
     line(article, 'age', record.ageWords)
     line(article, 'correction', record.retraction)
     list.append(article)

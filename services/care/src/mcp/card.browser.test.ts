@@ -145,6 +145,25 @@ describe.skipIf(cannotRunReason !== undefined)(
       expect(await page.locator('body').textContent()).not.toMatch(/holds now/)
     })
 
+    it.each([
+      ['read_record', { uri: 'care://ann/tea' }],
+      ['whats_changed', { patient: 'ann' }],
+    ])(
+      'C40: by %s of a withdrawn record it says so in place of a value, and what to disregard',
+      async (name, given) => {
+        await begin()
+        await fixture.write({ domain: 'tea', value: BEFORE })
+        await fixture.write({ domain: 'tea', value: '', status: 'wrong-person' })
+        const { text } = await readCard('ui://care/echo')
+        const call = { name, arguments: given }
+        const { structuredContent } = await session.result('tools/call', call)
+        await page.setContent(globalsHost(text, structuredContent))
+        const said = 'This record was withdrawn. It was recorded for the wrong person.'
+        expect(await page.locator('.value').allTextContents()).toEqual([said])
+        expect(await page.locator('.correction').textContent()).toContain(`disregard “${BEFORE}`)
+      },
+    )
+
     it('C39: on its own it says that no answer has arrived, and axe finds nothing to object to', async () => {
       await begin()
       const { text } = await readCard('ui://care/echo')

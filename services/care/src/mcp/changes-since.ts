@@ -17,6 +17,7 @@ import {
   noteHeard,
   noteRead,
   readCursor,
+  withdrawalText,
 } from './visible-records.ts'
 
 /** Without a time, everything counts. */
@@ -135,7 +136,7 @@ export function changedRecord(of: {
   // If a record is newer than that time, the listener holds the value before the newest, if any.
   const previousValue = held === undefined ? values.at(-2) : held.value
   const past = held === undefined ? values : [held.value, ...values]
-  const withdrawn = [...new Set(past)].filter((value) => value !== newest.value)
+  const gone = [...new Set(past)].filter((value) => value !== newest.value)
   const corrections = values.filter((value, at) => at > 0 && value !== values[at - 1]).length
   return {
     record: newest,
@@ -146,14 +147,16 @@ export function changedRecord(of: {
     revisions: since.length,
     corrections,
     value: newest.value,
-    previousValue: previousValue ?? null,
-    withdrawn,
+    status: newest.status,
+    withdrawal: withdrawalText(newest),
+    previousValue: previousValue || null,
+    withdrawn: gone.filter((value) => value !== ''),
     authorLabel: newest.authorLabel,
     language: newest.language,
     writtenAt: newest.writtenAt,
     retraction:
       previousValue === undefined
         ? undefined
-        : retractionSentence({ ...newest, previousValue, withdrawn, corrections }),
+        : retractionSentence({ ...newest, previousValue, withdrawn: gone, corrections }),
   }
 }

@@ -101,7 +101,14 @@ const hears = (
   } = {},
 ): readonly string[] => {
   const at = { user: 4, assistant: 4 }
-  const happening = new Happening({ slot, at, first: 0, version, serviceName: 'care' })
+  const happening = new Happening({
+    slot,
+    at,
+    first: 0,
+    version,
+    changesList: version === 1,
+    serviceName: 'care',
+  })
   const session = { scopes, logLevel: undefined, subscriptions: new Map([[chainUri(slot), 8]]) }
   return happening.framesFor({ session, ownScopes }, { ...at, told: 0 }).map(({ text }) =>
     JSON.parse(text.slice(text.indexOf('{')))

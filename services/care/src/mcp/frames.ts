@@ -89,6 +89,7 @@ type HappeningParts = {
   readonly first: number
   /** 0 where a topic was freed, and nothing is there (C47). */
   readonly version: number
+  readonly changesList: boolean
   readonly serviceName: string
   /** Its record is told of by a newer one: only the list has changed by it. */
   readonly isListOnly?: boolean
@@ -116,14 +117,14 @@ export class Happening {
   }
 
   static written(
-    { audience, domain, leaf, patient, place, version }: PlacedVersion,
+    { audience, changesList, domain, leaf, patient, place, version }: PlacedVersion,
     more: MoreParts,
   ): Happening {
     const slot = { patient, domain, audience }
     const other = place - leaf
     const at =
       audience === 'user' ? { user: leaf, assistant: other } : { user: other, assistant: leaf }
-    return new Happening({ slot, at, version, ...more })
+    return new Happening({ slot, at, version, changesList, ...more })
   }
 
   static freed(
@@ -131,7 +132,13 @@ export class Happening {
     more: MoreParts,
   ): Happening {
     const slot = { patient, domain, audience }
-    return new Happening({ slot, at: { user, assistant }, version: 0, ...more })
+    return new Happening({
+      slot,
+      at: { user, assistant },
+      version: 0,
+      changesList: false,
+      ...more,
+    })
   }
 
   /** Behind all that anybody is told of it. */
@@ -141,6 +148,11 @@ export class Happening {
     return this.slot.audience === 'user'
       ? { user: at.user + 1, assistant: at.assistant, told: 0 }
       : { user: at.user, assistant: at.assistant + 1, told: 0 }
+  }
+
+  /** Whether lists gain or lose its record by it: it begins, withdraws or brings it back (C6, C40). */
+  get changesList(): boolean {
+    return this.#parts.changesList
   }
 
   /** Frames of its place before its own. */
@@ -180,7 +192,7 @@ export class Happening {
     if (!mayRead(scopes, this.slot) || !mayRead(ownScopes, this.slot)) return NO_KIND
     const since = this.#parts.isListOnly === true ? undefined : subscriptions?.get(this.uri)
     const isSubscribed = since !== undefined && since <= this.place
-    return [isSubscribed, hasNotice && letsNoticeThrough(logLevel), this.version === 1]
+    return [isSubscribed, hasNotice && letsNoticeThrough(logLevel), this.changesList]
   }
 
   #textOf(kind: FrameKind): string {

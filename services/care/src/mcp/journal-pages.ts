@@ -86,7 +86,7 @@ export class JournalPages {
     const reach = reachOf(listener.session.scopes)
     const [newest, [first]] = await Promise.all([
       this.#store.behindInTopics({ topics: topicsOf(listener, from), ...end }),
-      this.#store.behind({ reach, from: countVersions(from), isFirst: true, ...end }),
+      this.#store.behind({ reach, from: countVersions(from), isListChange: true, ...end }),
     ])
     const page = await this.#pageOf(newest, { from, to, limit: Number.POSITIVE_INFINITY })
     const byUri = new Map(page.happenings.map((happening) => [happening.uri, happening]))
@@ -145,7 +145,7 @@ export class JournalPages {
     if (letsNoticeThrough(listener.session.logLevel)) return this.#store.behind(all)
     const found = await Promise.all([
       this.#store.behindInTopics({ ...range, topics: topicsOf(listener, from) }),
-      this.#store.behind({ ...all, isFirst: true }),
+      this.#store.behind({ ...all, isListChange: true }),
     ])
     const byPlace = new Map(found.flat().map((version) => [version.place, version]))
     return [...byPlace.values()].toSorted((left, right) => left.place - right.place).slice(0, limit)

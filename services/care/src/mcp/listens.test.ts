@@ -244,7 +244,14 @@ const stalled = (limits: Partial<McpLimits>) => {
 describe('a reader that accepts nothing', () => {
   const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
   const at = { user: 1, assistant: 0 }
-  const happening = new Happening({ slot, at, first: 0, version: 2, serviceName: 'care' })
+  const happening = new Happening({
+    slot,
+    at,
+    first: 0,
+    version: 2,
+    changesList: false,
+    serviceName: 'care',
+  })
   it('is cut at a bounded number of frames, and of bytes; nothing of it was heard', () => {
     for (const limits of [{ lagFramesMax: 3 }, { lagBytesMax: 400 }]) {
       const { clock, ends, heard, listens, response } = stalled(limits)

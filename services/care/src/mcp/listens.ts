@@ -98,16 +98,16 @@ class Listen extends OpenStream<ListenParts> {
   }
 
   /** Announces the granted part of what happened, if the token is still good and may read the record. */
-  tell({ place, slot, uri: about, version }: Happening): void {
+  tell({ changesList, place, slot, uri: about }: Happening): void {
     const { claims, granted } = this.options
     if (place < this.#since || this.isOver() || !mayRead(claims.scopes, slot)) return
     const spellings = granted.uris.get(about) ?? []
     for (const uri of spellings) this.#notify('notifications/resources/updated', { uri })
     if (spellings.length > 0 && this.isStalled) this.#unsaid.push(about)
     else if (spellings.length > 0) this.options.onUpdate(about)
-    const isNew = granted.wantsList && version === 1
-    if (isNew) this.#notify('notifications/resources/list_changed', {})
-    if (slot.audience === 'user') this.framesSent += spellings.length + (isNew ? 1 : 0)
+    const hearsList = granted.wantsList && changesList
+    if (hearsList) this.#notify('notifications/resources/list_changed', {})
+    if (slot.audience === 'user') this.framesSent += spellings.length + (hearsList ? 1 : 0)
   }
 
   protected lastWords(): string {
@@ -184,7 +184,7 @@ export function createListens(
       [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot)).length,
     /** Announces what happened. */
     tell(happening: Happening): void {
-      const concerned = happening.version === 1 ? listens.all() : (byUri.get(happening.uri) ?? [])
+      const concerned = happening.changesList ? listens.all() : (byUri.get(happening.uri) ?? [])
       for (const listen of concerned) listen.tell(happening)
     },
     subscriptions: () => [...byUri.values()].reduce((sum, { size }) => sum + size, 0),

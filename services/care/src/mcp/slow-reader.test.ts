@@ -43,7 +43,14 @@ const happeningBy = (authorLabel: string, count: number): Happening => {
   const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
   const at = { user: count, assistant: 0 }
   const version = count + 1
-  const happening = new Happening({ slot, at, first: 0, version, serviceName: 'care' })
+  const happening = new Happening({
+    slot,
+    at,
+    first: 0,
+    version,
+    changesList: false,
+    serviceName: 'care',
+  })
   const texts = { value: '', authorId: '', writtenAt: '', versionHash: '', prevHash: '' }
   const record = { ...slot, ...texts, version, authorLabel }
   happening.revision = { record, previous: undefined }

@@ -1,6 +1,7 @@
 // Shared by the tests of event streams: a fixture with a chain for each audience, a session that reads both, and streams
 // that are dropped after each test.
 import { afterEach, beforeEach } from 'vitest'
+import type { NewRecord } from '../domain/care-record.ts'
 import type { EventReader } from './event-reader.fixture.ts'
 import {
   BOTH,
@@ -25,7 +26,7 @@ type StreamFixture = {
   /** Opens a session's event stream, by default this session's. */
   readonly stream: (of?: ClientSession, lastEventId?: string) => Promise<EventReader>
   /** Writes to the chain that users may read. */
-  readonly tea: (value: string) => Written
+  readonly tea: (value: string, over?: Partial<NewRecord>) => Written
   /** Writes to the chain that only assistants may read. */
   readonly plan: (value: string) => Written
   /** Ids of a reader's events so far. */
@@ -37,7 +38,8 @@ export function useStreams(): StreamFixture {
   const readers: EventReader[] = []
   let fixture: McpFixture
   let session: ClientSession
-  const tea = (value: string): Written => fixture.write({ domain: 'tea', value })
+  const tea = (value: string, over?: Partial<NewRecord>): Written =>
+    fixture.write({ domain: 'tea', value, ...over })
   const plan = (value: string): Written =>
     fixture.write({ domain: 'plan', audience: 'assistant', value })
   const begin = async (options?: McpFixtureOptions): Promise<void> => {

@@ -19,6 +19,7 @@ import {
   recordText,
   retractionToSay,
   type VisibleRecord,
+  withdrawalText,
 } from './visible-records.ts'
 
 /** What a tool says around records: in the service's language (C37). */
@@ -88,7 +89,9 @@ export async function readRecord(
     version: record.version,
     latestVersion,
     value: record.value,
-    previousValue: previousValue ?? null,
+    status: record.status,
+    withdrawal: withdrawalText(record),
+    previousValue: previousValue || null,
     ...describeAge(context, record),
     stale: isStale(record, nowMs),
     authorLabel: record.authorLabel,
@@ -144,7 +147,7 @@ export async function fetchRecord(
 ): Promise<Result> {
   const visible = await readSpeakable(context, id)
   const { latestVersion, record } = visible
-  const { audience, authorLabel, domain, language, patient, writtenAt } = record
+  const { audience, authorLabel, domain, language, patient, status, writtenAt } = record
   const { age } = describeAge(context, record)
   const versions = { version: String(record.version), latestVersion: String(latestVersion) }
   const structuredContent: ToolOutput<'fetch'> = {
@@ -161,6 +164,7 @@ export async function fetchRecord(
       writtenAt,
       age,
       ...(language === undefined ? {} : { language }),
+      ...(status === undefined ? {} : { status }),
     },
   }
   return onlyObject(context, structuredContent)
@@ -199,9 +203,9 @@ function changeLines(
   const texts = frameTexts(context)
   return [
     sayCount(texts, 'revisions', { count: revisions }),
-    ...changed.map(({ language, uri, retraction, value }) => {
+    ...changed.map(({ language, uri, retraction, value, withdrawal }) => {
       const now = say(textsIn(language), 'nowIs', { value: valueText(value) })
-      return `${uri}: ${retraction ?? now}`
+      return `${uri}: ${retraction ?? withdrawal ?? now}`
     }),
     ...failed.map((uri) => `${uri}: ${say(texts, 'unverified')}`),
   ]

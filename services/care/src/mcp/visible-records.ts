@@ -7,7 +7,7 @@ import type { Clock } from '@tallystick/service-kit'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { CareRecord, ReadRow } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import { retractionSentence, supersededSentence } from '../domain/retraction.ts'
+import { retractionSentence, supersededSentence, withdrawnSentence } from '../domain/retraction.ts'
 import { isWriter, mayRead, type Principal, type Reach } from '../domain/scopes.ts'
 import { ageLine, ageWords, isStale } from '../domain/staleness.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
@@ -146,12 +146,17 @@ export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot):
   if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
 }
 
+/** What is said in place of a value by a version that withdraws its record (C40). */
+export const withdrawalText = ({ language, status }: CareRecord): string | undefined =>
+  status && withdrawnSentence({ status, language })
+
 /** The text of a read: value, newline, age line (C10); of an older version first that it was replaced (C34). Encoded (C45). */
 export function recordText(
   { clock, timeZone }: CallContext,
   { record, superseded }: VisibleRecord,
 ): string {
-  const lines = [valueText(record.value), ageLine(record, clock.unixMs(), timeZone)]
+  const said = withdrawalText(record) ?? valueText(record.value)
+  const lines = [said, ageLine(record, clock.unixMs(), timeZone)]
   return [...(superseded === undefined ? [] : [superseded]), ...lines].join('\n')
 }
 
@@ -179,7 +184,7 @@ export function recordAnnotations(
 /** The `_meta` of a read (C10): the record's URI and every fact about the version, its raw value, and what it corrects. */
 export function recordMeta(context: CallContext, visible: VisibleRecord): RecordMeta {
   const { record, latestVersion, retraction } = visible
-  const { version, versionHash, prevHash, writtenAt, authorId, authorLabel, value } = record
+  const { version, versionHash, prevHash, writtenAt, authorId, authorLabel, status, value } = record
   const nowMs = context.clock.unixMs()
   return {
     uri: chainUri(record),
@@ -191,6 +196,7 @@ export function recordMeta(context: CallContext, visible: VisibleRecord): Record
     authorLabel,
     audience: record.audience,
     value,
+    status,
     stale: isStale(record, nowMs),
     staleAfter: record.staleAfter,
     priority: record.priority,

@@ -139,8 +139,8 @@ function judgeBearer(
   const judged = judgeBody(body, { via, bearer }, deps.language)
   if (judged.kind === 'refused') return judged
   const { expectedVersion, record } = judged.write
-  const isVersionNamed = expectedVersion !== undefined
-  return mayPublish(scopes, { slot: record, isVersionNamed })
+  const tellsOfChain = expectedVersion !== undefined || record.status !== undefined
+  return mayPublish(scopes, { slot: record, tellsOfChain })
     ? judged
     : refused({ reason, via, actor: sub })
 }

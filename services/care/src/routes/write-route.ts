@@ -2,7 +2,7 @@
 import { type ErrorAnswer, errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail, PublishRecord, WriteConflict } from '../domain/publish-record.ts'
-import { errorAnswer } from '../errors.ts'
+import { careErrors, errorAnswer } from '../errors.ts'
 import { writeExample } from '../wire/examples.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
 import { WRITE_BODY_BYTES_MAX, WRITE_SKEW_SECONDS_MAX } from '../wire/write-limits.ts'
@@ -23,6 +23,10 @@ function conflictAnswer(conflict: WriteConflict): ErrorAnswer {
       return errorAnswer('conflict')
     case 'version-conflict':
       return errorAnswer('version_conflict', { details: { version: conflict.latestVersion } })
+    case 'nothing-to-withdraw':
+      return errorAnswer('nothing_to_withdraw', {
+        details: { message: careErrors.nothing_to_withdraw.meaning },
+      })
     case 'erased':
       return errorAnswer('erased')
     default:

@@ -4,7 +4,7 @@ import { parseIsoTime } from '@tallystick/service-kit/iso-time'
 import { z } from 'zod'
 import { discoverExample, initializeExample } from './examples.ts'
 import { isRecordName } from './record-uri.ts'
-import { audience } from './records.ts'
+import { audience, status } from './records.ts'
 
 /** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
 export const mcpMessage = z
@@ -98,6 +98,7 @@ const language = z
   .string()
   .optional()
   .describe('BCP 47 tag of what the value is written in, if known')
+const withdrawal = z.string().optional().describe('Say this in place of a value')
 const retraction = z.string().optional().describe('Say this first')
 
 const changedRecord = z.object({
@@ -107,11 +108,15 @@ const changedRecord = z.object({
   version: z.int(),
   revisions: z.int().describe('Versions written since, in this answer'),
   corrections: z.int().describe('How often the value changed since, in this answer'),
-  value: z.string().describe('What holds now'),
+  value: z.string().describe('What holds now; empty if the record is withdrawn'),
+  status,
+  withdrawal,
   previousValue: z
     .string()
     .nullable()
-    .describe('What held at that time; of a record that is newer, the value before this one'),
+    .describe(
+      'What held at that time; of a record that is newer, the value before this one; null if that is nothing',
+    ),
   withdrawn: z.array(z.string()).describe('Every earlier value that no longer holds'),
   age: z.string(),
   ageWords,
@@ -157,6 +162,8 @@ export const TOOL_OUTPUTS = {
     version: z.int(),
     latestVersion: z.int(),
     value: z.string(),
+    status,
+    withdrawal,
     previousValue: z.string().nullable(),
     age: z.string(),
     ageWords,

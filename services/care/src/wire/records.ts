@@ -9,6 +9,16 @@ export type Audience = z.infer<typeof audience>
 /** Both, in the order of journals and exports. */
 export const AUDIENCES = audience.options
 
+/** Why a record is withdrawn: each is an act of its own (C40). */
+export const WITHDRAWALS = ['entered-in-error', 'wrong-person'] as const
+
+export type Withdrawal = (typeof WITHDRAWALS)[number]
+
+const withdrawal = z.enum(WITHDRAWALS)
+
+/** Of a version that withdraws its record, and so has no value. */
+export const status = withdrawal.optional().describe('The record is withdrawn, and says nothing')
+
 const version = {
   uri: z.string(),
   version: z.int().min(1),
@@ -31,6 +41,7 @@ const recordMeta = z.looseObject({
   ...version,
   audience,
   value: z.string(),
+  status,
   stale: z.boolean(),
   /** The newest version, if this one is older. */
   supersededBy: z.int().optional(),

@@ -54,9 +54,9 @@ export const QUOTATION_READS = new RegExp(
       [disregard, alsoDisregard, now].map((message) => reading(beginning(message))),
     ),
   )})[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:${anyOf(
-    OTHERS.flatMap(({ alsoDisregard, corrected, disregard, now }) => [
+    OTHERS.flatMap(({ alsoDisregard, corrected, disregard, now, wasWithdrawn, withdrawn }) => [
       ...[disregard, alsoDisregard, now].map((message) => reading(beginning(message))),
-      ...Object.values(corrected).map(reading),
+      ...[...Object.values(corrected), wasWithdrawn, withdrawn].map(reading),
     ]),
   )})`,
   'u',
@@ -65,11 +65,13 @@ export const QUOTATION_READS = new RegExp(
 /** The beginning of a line that may stand above a value. */
 export const LINE_READS = new RegExp(
   `^[^\\p{L}\\p{N}]*(?:${anyOf(
-    OTHERS.flatMap(({ correction, data, disregard, replaced, spokenStale }) => [
-      `${reading(correction)}.*${reading(beginning(disregard))}`,
-      reading(replaced.replace(/\{new\}.*/s, '')),
-      reading(beginning(spokenStale)),
-      reading(data.split(' ').slice(0, 5).join(' ')),
+    OTHERS.flatMap((texts) => [
+      `${reading(texts.correction)}.*(?:${reading(beginning(texts.disregard))}|${reading(texts.wasWithdrawn)})`,
+      reading(texts.replaced.replace(/\{new\}.*/s, '')),
+      reading(texts.withdrawnBy.replace(/\{new\}.*/s, '')),
+      reading(texts.withdrawn),
+      reading(beginning(texts.spokenStale)),
+      reading(texts.data.split(' ').slice(0, 5).join(' ')),
     ]),
   )})`,
   'u',
@@ -88,8 +90,12 @@ export const LABEL_READS = new RegExp(
         texts.alsoDisregard,
         texts.now,
         texts.over,
+        texts.withdrawn,
+        texts.wasWithdrawn,
         texts.spokenStale,
-        texts.replaced.replace(/.*\{old\}/s, '').replace(/\{new\}.*/s, ''),
+        ...[texts.replaced, texts.withdrawnBy].map((message) =>
+          message.replace(/.*\{old\}/s, '').replace(/\{new\}.*/s, ''),
+        ),
         texts.ageStale.replace(/.*\}/s, ''),
       ].map((message) => lettersIn(message.replace(/\{.*/s, ''))),
     ).filter((letters) => letters.length >= LETTERS_MIN),

@@ -85,7 +85,7 @@ const PIECES: readonly { readonly reads: RegExp; readonly escapes: RegExp }[] = 
   { reads: AGE_READS, escapes: new RegExp(OPENING_BRACKET, 'gu') },
   {
     reads: new RegExp(
-      `(?:it is now|disregard)[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:it is now|(?:please|also) disregard|it was corrected)`,
+      `(?:it is now|disregard)[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:it is now|(?:please|also) disregard|it was corrected|(?:this record was|it had been) withdrawn)`,
     ),
     escapes: new RegExp(QUOTES, 'gu'),
   },
@@ -95,10 +95,10 @@ const PIECES: readonly { readonly reads: RegExp; readonly escapes: RegExp }[] = 
 const MAY_HOLD_PIECE = new RegExp(`${OPENING_BRACKET}|${SLASH}|${QUOTES}`, 'u')
 /** How a line of the service's begins that may stand above a value, also where a program shows some of it as bold or a title. */
 const OPENING =
-  /^[^a-z\d]*(?:correction from .*please disregard|version \d+ was replaced by|please note: this was last changed|what records, labels and names say)/
+  /^[^a-z\d]*(?:correction from .*(?:please disregard|it had been withdrawn)|version \d+ was (?:replaced|withdrawn) by|this record was withdrawn|please note: this was last changed|what records, labels and names say)/
 /** What the service says around a label, which no mark ends: a label that holds it would go on as the service does. */
 const SAID_AROUND =
-  /disregard|correctionfrom|itisnow|itwascorrected|saythisage|thiswaslastchanged|wasreplacedby|nolongerholds/
+  /disregard|correctionfrom|itisnow|itwascorrected|saythisage|thiswaslastchanged|wasreplacedby|waswithdrawn|beenwithdrawn|nolongerholds/
 /** Longer than a label of the longest and what stands around it. */
 const OPENING_CHARS = 1_024
 /** What may be taken for the end of a quotation, beside “ and ”. */

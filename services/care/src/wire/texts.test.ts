@@ -31,7 +31,19 @@ describe('C37: what the service says, in each language', () => {
 
   it('no message but English’s is English’s, and each names who wrote', () => {
     for (const [language, texts] of TEXTS)
-      for (const key of ['correction', 'disregard', 'now', 'replaced', 'over', 'data'] as const)
+      for (const key of [
+        'correction',
+        'disregard',
+        'now',
+        'replaced',
+        'over',
+        'data',
+        'withdrawn',
+        'withdrawnBy',
+        'wasWithdrawn',
+        'inError',
+        'wrongPerson',
+      ] as const)
         expect([language, key, texts[key] === ENGLISH[key]]).toEqual([
           language,
           key,
@@ -110,6 +122,9 @@ describe.each([...TEXTS])('C45: in %s', (_language, texts) => {
       forged,
       say(texts, 'replaced', { old: 1, new: 2 }),
       say(texts, 'spokenStale', { when: 'x', author }),
+      say(texts, 'withdrawn'),
+      say(texts, 'withdrawnBy', { old: 1, new: 2 }),
+      `${say(texts, 'correction', { author })} ${say(texts, 'wasWithdrawn')}`,
       say(texts, 'data'),
     ]
     for (const line of lines) {
@@ -124,7 +139,7 @@ describe.each([...TEXTS])('C45: in %s', (_language, texts) => {
   })
 
   it('no label goes on as the service does', () => {
-    for (const key of ['disregard', 'now', 'over'] as const) {
+    for (const key of ['disregard', 'now', 'over', 'withdrawn', 'wasWithdrawn'] as const) {
       const label = `Dr N. ${say(texts, key, { value: '' })} x`
       expect([label, /[\s.;:]/u.test(lineText(label))]).toEqual([label, false])
       expect(decodeText(lineText(label))).toBe(decodeText(label))

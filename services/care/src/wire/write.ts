@@ -1,5 +1,6 @@
 /** `POST /write`, and the row that each write leaves in the audit trail. */
 import { z } from 'zod'
+import { WITHDRAWALS } from './records.ts'
 
 const filled = () => z.string().min(1)
 
@@ -9,9 +10,18 @@ export const writeBody = z.looseObject({
     'Subject: one line, not empty, no `/` or `|`, not `.` or `..`, no hidden characters. Public through /verify: use a pseudonym.',
   ),
   domain: filled().describe('Topic: under the same rules.'),
-  value: filled().describe(
-    'The sentence. Of control characters it may hold line breaks and tabs, and none that turns text (U+202A–E, U+2066–9).',
-  ),
+  value: z
+    .string()
+    .nullish()
+    .describe(
+      'The sentence; required, unless the write withdraws the record. Of control characters it may hold line breaks and tabs, and none that turns text (U+202A–E, U+2066–9).',
+    ),
+  status: z
+    .enum(WITHDRAWALS)
+    .nullish()
+    .describe(
+      'Withdraws the record, as entered in error or as about another person: a version without a value, so `value` must be absent or empty; `staleAfter` and `priority` are ignored. Without such a record: 409 `nothing_to_withdraw`. With a token, on an internal record, it needs the scope that reads it.',
+    ),
   audience: z
     .unknown()
     .optional()

@@ -1,6 +1,6 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
 import { actionButton, element, pageElement, put } from '@tallystick/service-kit/browser'
-import { retractionSentence } from '../../domain/retraction.ts'
+import { retractionSentence, saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
@@ -35,7 +35,7 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   const { record, slot } = before
   const age = `Version ${record.version}. ${record.ageLine}`
   return [
-    element('p', { class: 'said old', dir: 'auto' }, elementText(record.value)),
+    element('p', { class: 'said old', dir: 'auto' }, elementText(saidBy(record))),
     element('p', { class: 'hint name', dir: 'auto' }, age),
     ...(slot.audience === 'assistant' ? [hint('Internal: for assistants only.')] : []),
   ]
@@ -51,6 +51,9 @@ function spokenPreview({ value, audience, authorLabel, before }: Draft): string 
 
 export function showPreview(draft: Draft): void {
   const { before, value } = draft
+  // Without a token the page does not know whether there is one: the service does.
+  pageElement('withdraw').hidden =
+    before.kind === 'none' || (before.kind === 'found' && before.record.status !== undefined)
   put('will-say', spokenPreview(draft))
   const isSame = before.kind === 'found' && before.record.value === value
   const same = isSame ? [hint('Your sentence is the same: it would confirm this one.')] : []
@@ -166,6 +169,12 @@ function outcomeParts(outcome: WriteOutcome, { isSigned, aheadSeconds }: Sender)
         'erased',
         'This record was erased. It takes no further version; nothing was stored.',
         'Choose another topic.',
+      )
+    case 'absent':
+      return notStored(
+        'there is no such record',
+        'There is no such record for this audience, so nothing was withdrawn.',
+        'Look at the person, the topic and who may hear it.',
       )
     case 'conflict':
       return notStored(

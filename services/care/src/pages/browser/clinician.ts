@@ -3,7 +3,9 @@
  * and secret stay in their fields.
  */
 import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
+import { isWithdrawal } from '../../domain/retraction.ts'
 import { mayRead } from '../../domain/scopes.ts'
+import type { Withdrawal } from '../../wire/records.ts'
 import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readKnownSlots } from './read-record.ts'
@@ -122,7 +124,8 @@ async function deliver(ready: ReadyWrite): Promise<void> {
   if (outcome.kind === 'outrun' || outcome.kind === 'erased') void readBefore()
   if (outcome.kind !== 'accepted') return
   // What was typed meanwhile is the next sentence.
-  if (sentence.value === JSON.parse(ready.body).value) sentence.value = ''
+  const sent = JSON.parse(ready.body)
+  if (sent.status === undefined && sentence.value === sent.value) sentence.value = ''
   void readBefore()
   void suggestNames()
 }
@@ -143,14 +146,16 @@ function expectedVersion(signIn: SignIn): number | undefined {
   return isNone && mayRead(signIn.scopes, slot) ? 0 : undefined
 }
 
-async function submit(): Promise<void> {
+/** Publishes the form, or withdraws the record that it names. */
+async function submit(status: Withdrawal | undefined): Promise<void> {
   if (isSending) return
   isSending = true
   if ((await signingIn).kind === 'unreachable') void showSignIn()
   const signIn = await signingIn
   isSending = false
   const isBearer = mayPublish(signIn)
-  const check = checkFields(typedFields(), Date.now(), expectedVersion(signIn))
+  const act = { expectedVersion: expectedVersion(signIn), status }
+  const check = checkFields(typedFields(), Date.now(), act)
   // The outcome of an earlier write must not stay beside this one.
   pageElement('outcome').hidden = true
   showProblems({
@@ -227,7 +232,8 @@ function readSoon(): void {
 
 form.addEventListener('submit', (event) => {
   event.preventDefault()
-  void submit()
+  const act = event.submitter?.getAttribute('value') ?? ''
+  void submit(isWithdrawal(act) ? act : undefined)
 })
 form.addEventListener('input', ({ target }) => {
   showDraft()

@@ -3,14 +3,20 @@
  * text nodes.
  */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
 import { chainOf, type ShownRecord } from './read-record.ts'
 
-type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' }>
-type Withdrawn = Extract<RecordChange, { kind: 'broken' | 'gone' }>
+type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
+type Gone = Extract<RecordChange, { kind: 'broken' | 'gone' }>
 
-const KIND_WORDS = { correction: 'Correction', confirmed: 'Confirmed unchanged', new: 'New record' }
+const KIND_WORDS = {
+  correction: 'Correction',
+  confirmed: 'Confirmed unchanged',
+  new: 'New record',
+  withdrawn: 'Withdrawn',
+}
 /** Records announced in the live region: more than a person takes in after a pause. */
 const NEWS_MAX = 20
 /** Beyond this, the age of a record says that it was missed, not how fast it arrived. */
@@ -63,14 +69,14 @@ export function announce(change: ToAnnounce): void {
   putOnTop(record.uri, kind, [
     title,
     // First what holds: a long sentence that is taken back would push it off the screen of a phone.
-    element('p', { class: 'said now', dir: 'auto' }, elementText(record.value)),
+    element('p', { class: 'said now', dir: 'auto' }, elementText(saidBy(record))),
     ageLine(record),
-    ...(kind === 'correction' ? takenBack(change) : []),
+    ...('previous' in change ? takenBack(change) : []),
   ])
   put('arrival', arrivalText(record.writtenAt))
 }
 
-function takenBack({ record, previous }: Extract<RecordChange, { kind: 'correction' }>) {
+function takenBack({ record, previous }: Extract<ToAnnounce, { readonly previous: object }>) {
   const parts: HTMLElement[] = []
   if (record.version > previous.version + 1)
     parts.push(
@@ -87,7 +93,7 @@ function takenBack({ record, previous }: Extract<RecordChange, { kind: 'correcti
 }
 
 /** Says that a record must no longer be spoken. */
-export function announceWithdrawn({ uri, kind }: Withdrawn): void {
+export function announceGone({ uri, kind }: Gone): void {
   const { patient, domain } = namesOf(uri)
   const why =
     kind === 'broken'

@@ -1,6 +1,6 @@
 /** The echo page: the assistant's side of a correction. It takes a token, listens over MCP, shows, announces and speaks. */
 import { onFragment, pageElement, put } from '@tallystick/service-kit/browser'
-import { announce, announceWithdrawn, clearRecords, removeRecord, showRecord } from './echo-view.ts'
+import { announce, announceGone, clearRecords, removeRecord, showRecord } from './echo-view.ts'
 import { followRecords, type RecordChange } from './follow-records.ts'
 import { Listener, type ListeningState } from './keep-listening.ts'
 import { listAge } from './list-age.ts'
@@ -69,11 +69,12 @@ function show(change: RecordChange, session: McpSession): void {
     speaker.retract(change.uri)
     speaker.forget()
     removeRecord(change.uri)
-    return announceWithdrawn(change)
+    return announceGone(change)
   }
   const { record } = change
   if (change.kind === 'first' || change.kind === 'refreshed') return showRecord(record, false)
-  showRecord(record, true)
+  if (change.kind === 'withdrawn') removeRecord(record.uri)
+  else showRecord(record, true)
   speaker.retract(record.uri)
   announce(change)
   // A confirmed sentence has already been said. If the voice fails, the text remains, which is what counts.

@@ -12,6 +12,8 @@ export type RecordChange =
   | { readonly kind: 'new'; readonly record: ShownRecord }
   | { readonly kind: 'confirmed'; readonly record: ShownRecord }
   | { readonly kind: 'correction'; readonly record: ShownRecord; readonly previous: ShownRecord }
+  /** It holds no longer, and nothing in its place (C40). */
+  | { readonly kind: 'withdrawn'; readonly record: ShownRecord; readonly previous: ShownRecord }
   | { readonly kind: 'broken'; readonly uri: string }
   | { readonly kind: 'gone'; readonly uri: string }
 
@@ -64,9 +66,9 @@ export function followRecords(handlers: {
     if (record.version <= previous.version) return { kind: 'refreshed', record }
     if (record.value === previous.value) return { kind: 'confirmed', record }
     // This takes back what the page has shown, not what came in between (C29).
-    const { authorLabel, value } = record
-    const retraction = retractionSentence({ previousValue: previous.value, value, authorLabel })
-    return { kind: 'correction', record: { ...record, retraction }, previous }
+    const retraction = retractionSentence({ ...record, previousValue: previous.value })
+    const kind = record.status === undefined ? 'correction' : 'withdrawn'
+    return { kind, record: { ...record, retraction }, previous }
   }
   async function readOnce(session: McpSession, uri: string): Promise<void> {
     const outcome = await readRecord(session, uri)
@@ -74,8 +76,11 @@ export function followRecords(handlers: {
       const { record } = outcome
       // An answer overtaken by a newer one says nothing new.
       if (record.version < (known.get(uri)?.version ?? 0)) return
+      // A record that was withdrawn before this page showed it is none.
+      if (record.status !== undefined && !known.has(uri)) return
       const change = judge(record)
-      known.set(uri, record)
+      if (record.status === undefined) known.set(uri, record)
+      else known.delete(uri)
       onChange(change, session)
     } else {
       if (outcome.kind === 'absent') known.delete(uri)
@@ -92,11 +97,9 @@ export function followRecords(handlers: {
   async function readAll(session: McpSession): Promise<void> {
     const { uris, isCut } = await listChains(session)
     onList({ count: uris.length, isCut })
-    for (const uri of known.keys())
-      if (!uris.includes(uri)) {
-        known.delete(uri)
-        onChange({ kind: 'gone', uri }, session)
-      }
+    // What is not listed any more was withdrawn, or is gone: a read says which.
+    const unlisted = [...known.keys()].filter((uri) => !uris.includes(uri))
+    await forEachAtOnce(unlisted, (uri) => read(session, uri))
     await forEachAtOnce(uris, async (uri) => {
       // Subscribes first, so that anything written after the read is announced.
       await session.request('resources/subscribe', { uri })

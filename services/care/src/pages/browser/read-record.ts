@@ -15,7 +15,7 @@ import {
 /** The newest version of a record, as a read gives it (C10). */
 export type ShownRecord = Pick<
   RecordMeta,
-  'uri' | 'version' | 'value' | 'writtenAt' | 'authorLabel'
+  'uri' | 'version' | 'value' | 'status' | 'language' | 'writtenAt' | 'authorLabel'
 > & {
   /** A record's age in words for a person. */
   readonly ageLine: string
@@ -77,7 +77,7 @@ export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
   if (read.kind !== 'found') return read
   const { _meta: meta } = read.content
-  const { authorLabel, version, value, writtenAt } = meta
+  const { authorLabel, language, version, value, status, writtenAt } = meta
   const said = (what: 'age' | 'retraction'): string | undefined => {
     const text = meta[`${serviceName()}/${what}`]
     return typeof text === 'string' ? text : undefined
@@ -86,6 +86,8 @@ export async function readRecord(session: McpSession, uri: string) {
     uri,
     version,
     value,
+    status,
+    language,
     writtenAt,
     authorLabel,
     ageLine: said('age') ?? '',

@@ -4,6 +4,7 @@
  */
 import { fetchInTime } from '@tallystick/service-kit/browser'
 import { hasLoneSurrogate, isRecordName, isWritableName } from '../../wire/record-uri.ts'
+import type { Withdrawal } from '../../wire/records.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
@@ -41,7 +42,7 @@ export type ReadyWrite = {
 export type WriteOutcome =
   | { readonly kind: 'accepted'; readonly accepted: WriteAnswer }
   | { readonly kind: 'refused' }
-  | { readonly kind: 'conflict' | 'erased' }
+  | { readonly kind: 'conflict' | 'erased' | 'absent' }
   /** Somebody was faster. */
   | { readonly kind: 'outrun'; readonly version: number }
   | { readonly kind: 'failed'; readonly what: string }
@@ -106,41 +107,50 @@ function priorityProblem(text: string): string | undefined {
     : 'Give a number from 0 (least) to 1 (most), or nothing.'
 }
 
-function findProblems(fields: WriteFields, nowMs: number): Problems {
+function findProblems(fields: WriteFields, nowMs: number, { status }: WriteAct): Problems {
+  const sentence = {
+    value: textProblem(fields, 'value'),
+    staleAfter: staleAfterProblem(fields.staleAfter, nowMs),
+    priority: priorityProblem(fields.priority),
+  }
   const found: Record<string, string | undefined> = {
     patient: textProblem(fields, 'patient'),
     domain: textProblem(fields, 'domain'),
-    value: textProblem(fields, 'value'),
+    ...(status === undefined && sentence),
     authorId: textProblem(fields, 'authorId'),
     authorLabel: textProblem(fields, 'authorLabel'),
     audience: ['user', 'assistant'].includes(fields.audience)
       ? undefined
       : 'Choose who may hear it.',
-    staleAfter: staleAfterProblem(fields.staleAfter, nowMs),
-    priority: priorityProblem(fields.priority),
   }
   return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== undefined))
 }
 
-function writeBody(fields: WriteFields, expectedVersion: number | undefined): string {
-  const { authorLabel, staleAfter, priority } = fields
+/** What a write is to do besides its fields. */
+type WriteAct = {
+  /** The version that the writer has seen, 0 for none; undefined if the page does not know. */
+  readonly expectedVersion?: number | undefined
+  /** To withdraw the record: what is typed as its sentence stays in the form. */
+  readonly status?: Withdrawal | undefined
+}
+
+function writeBody(fields: WriteFields, { expectedVersion, status }: WriteAct): string {
+  const { authorLabel, staleAfter, priority, value, ...names } = fields
+  const common = { ...names, authorLabel: authorLabel || undefined, expectedVersion }
+  if (status !== undefined) return JSON.stringify({ ...common, status })
   return JSON.stringify({
-    ...fields,
-    authorLabel: authorLabel || undefined,
+    ...common,
+    value,
     staleAfter: staleAfter === '' ? undefined : new Date(staleAfter).toISOString(),
     priority: priority === '' ? undefined : Number(priority),
-    expectedVersion,
   })
 }
 
-/**
- * Returns the body to send, or one sentence for each field that the service would refuse. `expectedVersion` is the version that
- * the writer has seen, 0 for none; undefined if the page does not know.
- */
-export function checkFields(fields: WriteFields, nowMs: number, expectedVersion?: number) {
-  const problems = findProblems(fields, nowMs)
+/** Returns the body to send, or one sentence for each field that the service would refuse. */
+export function checkFields(fields: WriteFields, nowMs: number, act: WriteAct = {}) {
+  const problems = findProblems(fields, nowMs, act)
   if (Object.keys(problems).length > 0) return refuse(problems)
-  const body = writeBody(fields, expectedVersion)
+  const body = writeBody(fields, act)
   const bytes = bytesOf(body).length
   if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready' as const, body }
   const value = `This is too long by ${bytes - WRITE_BODY_BYTES_MAX} bytes: a write may have ${WRITE_BODY_BYTES_MAX}.`
@@ -190,6 +200,7 @@ export async function sendWrite({ body, by }: ReadyWrite): Promise<WriteOutcome>
     const { error = '', version } = refusal
     if (error === 'version_conflict' && version !== undefined) return { kind: 'outrun', version }
     if (error === 'erased') return { kind: 'erased' }
+    if (error === 'nothing_to_withdraw') return { kind: 'absent' }
     if (answer.status === 409) return { kind: 'conflict' }
     return { kind: 'failed', what: `${answer.status} ${error}`.trim() }
   } catch {
