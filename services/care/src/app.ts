@@ -132,7 +132,11 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         authorizationServers: authorizationServersOf(config),
       })
       addHealthRoute(scope, mcp.hub)
-      addPageRoutes(scope, readPageFiles({ baseUrl, serviceName, isPrivate }), PAGE_POLICY)
+      addPageRoutes(
+        scope,
+        readPageFiles({ baseUrl, serviceName, isPrivate, language: config.LANGUAGE }),
+        PAGE_POLICY,
+      )
     },
   })
   // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.

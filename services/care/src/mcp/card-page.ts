@@ -3,6 +3,7 @@
 // window.openai. Record text reaches the page only as textContent, and its policy allows no requests.
 
 import { UNSEEN } from '../wire/text-of-others.ts'
+import { TEXTS } from '../wire/texts.ts'
 
 const STYLE = `
 :root{color-scheme:light dark}
@@ -18,14 +19,18 @@ article{border-top:1px solid GrayText;padding:12px 0}
 
 const SCRIPT = `
 'use strict'
+const TRANSLATED = ${JSON.stringify([...TEXTS.keys()])}
 const list = document.getElementById('records')
 const empty = document.getElementById('empty')
 const asOf = document.getElementById('as-of')
 const seen = (text) => String(text).replace(${UNSEEN}, (each) => '\\t\\n\\r'.includes(each) ? each : '\\\\u{' + each.codePointAt(0).toString(16).toUpperCase() + '}')
-const line = (parent, className, text) => {
+const line = (parent, className, text, language) => {
   if (!text) return
   const element = document.createElement('p')
   element.className = className
+  // A language that nobody has said is claimed by nobody.
+  if (language !== undefined) element.lang = language
+  element.dir = 'auto'
   element.textContent = text
   parent.append(element)
 }
@@ -36,10 +41,12 @@ const show = (output) => {
   for (const record of records) {
     const article = document.createElement('article')
     line(article, 'topic', seen(record.domain))
-    line(article, 'correction', record.superseded)
-    line(article, 'value', record.withdrawal || seen(record.value))
-    line(article, 'age', record.ageWords)
-    line(article, 'correction', record.retraction)
+    const around = TRANSLATED.includes(String(record.language).split('-')[0]) ? record.language : 'en'
+    line(article, 'correction', record.superseded, around)
+    if (record.withdrawal) line(article, 'value', record.withdrawal, around)
+    else line(article, 'value', seen(record.value), record.language || '')
+    line(article, 'age', record.ageWords, around)
+    line(article, 'correction', record.retraction, around)
     list.append(article)
   }
   if (output.asOf) asOf.textContent = 'As of ' + new Date(output.asOf).toLocaleString() + '.'

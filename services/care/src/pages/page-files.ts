@@ -30,6 +30,8 @@ type PagePlaces = {
   readonly serviceName: string
   /** Whether `/verify` asks for a token before it shows names (C33). */
   readonly isPrivate: boolean
+  /** Of records whose writer names none, if anybody has said it (C37). */
+  readonly language?: string | undefined
 }
 
 /** What the pages say of names, and the overview of the chains before it has read them, or instead. */
@@ -60,13 +62,14 @@ const nameWords = (isPrivate: boolean) =>
 
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
-  const { baseUrl, isPrivate, serviceName } = places
+  const { baseUrl, isPrivate, language = '', serviceName } = places
   const words = { baseUrl, ...nameWords(isPrivate) }
   const body = (name: string) =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
   const facts = {
     'service-name': serviceName,
     'verify-names': isPrivate ? 'private' : 'public',
+    language,
   }
   const frame = { ...FRAME, links: documentLinks, facts }
   return [

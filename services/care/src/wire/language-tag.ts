@@ -21,3 +21,19 @@ export function readLanguageTag(text: string): string | undefined {
     return undefined // a RangeError: not well-formed
   }
 }
+
+/** ISO 15924's names of scripts that are written from the right. */
+const FROM_THE_RIGHT = /^(?:Adlm|Arab|Hebr|Mand|Nkoo|Rohg|Samr|Syrc|Thaa|Yezi)$/
+
+/**
+ * The attributes of an element that holds text in a language: `lang`, empty where nobody has said it, so that none is claimed, and
+ * the direction of its script.
+ */
+export function languageAttributes(language: string | undefined): {
+  readonly lang: string
+  readonly dir: 'ltr' | 'rtl' | 'auto'
+} {
+  if (language === undefined || language === 'und') return { lang: '', dir: 'auto' }
+  const { script = '' } = new Intl.Locale(language).maximize()
+  return { lang: language, dir: FROM_THE_RIGHT.test(script) ? 'rtl' : 'ltr' }
+}

@@ -4,7 +4,7 @@ import { retractionSentence, saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
-import { type Before, readableUri } from './read-record.ts'
+import { aroundAttributes, type Before, readableUri, valueAttributes } from './read-record.ts'
 import type { WriteOutcome } from './write-record.ts'
 
 /** What is about to be written, and what is stored before it. */
@@ -12,6 +12,8 @@ type Draft = {
   readonly value: string
   readonly audience: string
   readonly authorLabel: string
+  /** Of what is about to be written, if anybody has said it. */
+  readonly language: string | undefined
   readonly before: Before
 }
 
@@ -35,18 +37,23 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   const { record, slot } = before
   const age = `Version ${record.version}. ${record.ageLine}`
   return [
-    element('p', { class: 'said old', dir: 'auto' }, elementText(saidBy(record))),
-    element('p', { class: 'hint name', dir: 'auto' }, age),
+    element('p', { class: 'said old', ...valueAttributes(record) }, elementText(saidBy(record))),
+    element('p', { class: 'hint name', ...aroundAttributes(record.language) }, age),
     ...(slot.audience === 'assistant' ? [hint('Internal: for assistants only.')] : []),
   ]
 }
 
 /** What an assistant would say after this write: the retraction, if the previous version is known, and the sentence. */
-function spokenPreview({ value, audience, authorLabel, before }: Draft): string {
+function spokenPreview(draft: Draft): string {
+  const { value, audience, authorLabel, before } = draft
   if (value.trim() === '') return 'Your sentence, once you have written it.'
   if (audience === 'assistant') return 'Nothing aloud: assistants only read it.'
   const previousValue = before.kind === 'found' ? before.record.value : value
-  return retractionSentence({ previousValue, value, authorLabel: authorLabel || 'you' }) ?? value
+  const { language } = draft
+  return (
+    retractionSentence({ previousValue, value, authorLabel: authorLabel || 'you', language }) ??
+    value
+  )
 }
 
 export function showPreview(draft: Draft): void {

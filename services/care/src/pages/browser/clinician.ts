@@ -2,9 +2,10 @@
  * The clinician's page: checks the form, sends it under a token or signed with the write secret, and shows who heard it. Token
  * and secret stay in their fields.
  */
-import { element, onFragment, pageElement, put } from '@tallystick/service-kit/browser'
+import { element, onFragment, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { isWithdrawal } from '../../domain/retraction.ts'
 import { mayRead } from '../../domain/scopes.ts'
+import { languageAttributes } from '../../wire/language-tag.ts'
 import type { Withdrawal } from '../../wire/records.ts'
 import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
@@ -38,6 +39,10 @@ const secret = pageElement('secret', HTMLInputElement)
 const readToken = pageElement('read-token', HTMLInputElement)
 const reader = createRecordReader()
 const unheard = showUnheard(() => readToken.value.trim())
+const language = pageElement('language', HTMLSelectElement)
+/** Of records whose writer names none. */
+const serviceLanguage = pageFact('language')
+let isLanguageChosen = false
 let before: Before = { kind: 'unknown' }
 let isSending = false
 
@@ -85,7 +90,19 @@ function showProblems(problems: Problems): void {
 
 function showDraft(): void {
   const { value, audience, authorLabel, authorId } = typedFields()
-  showPreview({ value, audience, authorLabel: authorLabel || authorId, before })
+  const spoken = language.value || serviceLanguage || undefined
+  const { lang, dir } = languageAttributes(spoken)
+  Object.assign(sentence, { lang, dir })
+  showPreview({ value, audience, authorLabel: authorLabel || authorId, language: spoken, before })
+}
+
+/** A correction is in the language of what it corrects, unless somebody chooses another one. */
+function suggestLanguage(): void {
+  if (isLanguageChosen) return
+  const tag = (before.kind === 'found' && before.record.language) || ''
+  if (![...language.options].some(({ value }) => value === tag))
+    language.append(element('option', { value: tag }, tag))
+  language.value = tag
 }
 
 let lastRead = 0
@@ -97,6 +114,7 @@ async function readBefore(): Promise<void> {
   // An answer that arrives after a newer question is about something else.
   if (mine !== lastRead) return
   before = found
+  suggestLanguage()
   showDraft()
 }
 
@@ -123,6 +141,7 @@ async function deliver(ready: ReadyWrite): Promise<void> {
   // The stored record changed meanwhile: it is read and shown again, and the sentence stays.
   if (outcome.kind === 'outrun' || outcome.kind === 'erased') void readBefore()
   if (outcome.kind !== 'accepted') return
+  isLanguageChosen = false
   // What was typed meanwhile is the next sentence.
   const sent = JSON.parse(ready.body)
   if (sent.status === undefined && sentence.value === sent.value) sentence.value = ''
@@ -236,8 +255,9 @@ form.addEventListener('submit', (event) => {
   void submit(isWithdrawal(act) ? act : undefined)
 })
 form.addEventListener('input', ({ target }) => {
-  showDraft()
   const name = target instanceof Element ? target.getAttribute('name') : null
+  if (name === 'language') isLanguageChosen = true
+  showDraft()
   clearMended(name)
   if (name === 'patient' || name === 'domain') readSoon()
 })

@@ -6,7 +6,7 @@ import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
-import { chainOf, type ShownRecord } from './read-record.ts'
+import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
 
 type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
 type Gone = Extract<RecordChange, { kind: 'broken' | 'gone' }>
@@ -36,8 +36,13 @@ const namesOf = (uri: string): { readonly patient: string; readonly domain: stri
 
 const name = (text: string): HTMLElement => element('span', { class: 'name' }, elementText(text))
 
-function ageLine({ ageLine: text, isStale }: ShownRecord): HTMLElement {
-  return element('p', { class: isStale ? 'note warn name' : 'hint name', dir: 'auto' }, text)
+/** A value, in its language. */
+const said = (tag: 'p' | 'q', kind: string, record: ShownRecord): HTMLElement =>
+  element(tag, { class: kind, ...valueAttributes(record) }, elementText(saidBy(record)))
+
+function ageLine({ ageLine: text, isStale, language }: ShownRecord): HTMLElement {
+  const kind = isStale ? 'note warn name' : 'hint name'
+  return element('p', { class: kind, ...aroundAttributes(language) }, text)
 }
 
 /**
@@ -69,7 +74,7 @@ export function announce(change: ToAnnounce): void {
   putOnTop(record.uri, kind, [
     title,
     // First what holds: a long sentence that is taken back would push it off the screen of a phone.
-    element('p', { class: 'said now', dir: 'auto' }, elementText(saidBy(record))),
+    said('p', 'said now', record),
     ageLine(record),
     ...('previous' in change ? takenBack(change) : []),
   ])
@@ -84,11 +89,17 @@ function takenBack({ record, previous }: Extract<ToAnnounce, { readonly previous
         'p',
         {},
         `Last shown here was version ${previous.version}: `,
-        element('q', { class: 'said', dir: 'auto' }, elementText(previous.value)),
+        said('q', 'said', previous),
       ),
     )
   if (record.retraction !== undefined)
-    parts.push(element('p', { class: 'said retraction', dir: 'auto' }, record.retraction))
+    parts.push(
+      element(
+        'p',
+        { class: 'said retraction', ...aroundAttributes(record.language) },
+        record.retraction,
+      ),
+    )
   return parts
 }
 
@@ -113,7 +124,7 @@ function recordCard(record: ShownRecord): HTMLElement {
       element('strong', { class: 'name' }, elementText(namesOf(record.uri).domain)),
       element('span', { class: 'faint' }, `version ${record.version}`),
     ),
-    element('p', { class: 'said', dir: 'auto' }, elementText(record.value)),
+    said('p', 'said', record),
     ageLine(record),
   )
 }

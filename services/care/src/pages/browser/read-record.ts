@@ -1,8 +1,10 @@
 /** Reading records: the newest version over a session, its spoken form, and what is stored before a write. */
 import { breakable, fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
+import { languageAttributes } from '../../wire/language-tag.ts'
 import { type ChainSlot, chainUri, decodeName, parseRecordUri } from '../../wire/record-uri.ts'
 import type { RecordMeta } from '../../wire/records.ts'
 import { elementText } from '../../wire/text-of-others.ts'
+import { textsIn } from '../../wire/texts.ts'
 import type { VerifyPayload } from '../../wire/verify.ts'
 import {
   McpError,
@@ -72,6 +74,17 @@ export const readableUri = (uri: string): readonly (Node | string)[] =>
       .map((part) => elementText(decodeName(part) ?? part))
       .join('/'),
   )
+
+/** Attributes of what a version says: its value, or the service's sentence that it was withdrawn. */
+export const valueAttributes = ({
+  language,
+  status,
+}: Pick<ShownRecord, 'language' | 'status'>): Readonly<Record<string, string>> =>
+  status === undefined ? languageAttributes(language) : aroundAttributes(language)
+
+/** Attributes of what the service says around a value. */
+export const aroundAttributes = (language: string | undefined): Readonly<Record<string, string>> =>
+  languageAttributes(textsIn(language).language)
 
 export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)

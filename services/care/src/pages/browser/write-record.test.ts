@@ -16,6 +16,7 @@ const typed = {
   authorLabel: 'Dr Okafor',
   staleAfter: '',
   priority: '',
+  language: '',
 }
 const check = (changes: Partial<typeof typed>) => checkFields({ ...typed, ...changes }, NOW_MS)
 
@@ -29,6 +30,14 @@ describe('ready', () => {
       audience: 'user',
       authorId: 'dr-okafor',
     })
+  })
+
+  it('C37: a language is sent if one is chosen', () => {
+    const bodyOf = (outcome: ReturnType<typeof check>): unknown =>
+      outcome.kind === 'ready' && JSON.parse(outcome.body)
+    expect(bodyOf(check({ language: 'de' }))).toMatchObject({ language: 'de' })
+    expect(bodyOf(check({}))).not.toHaveProperty('language')
+    expect(bodyOf(check({}))).toHaveProperty('value')
   })
 
   it('a review date is sent with its zone, a priority as a number', () => {
@@ -126,6 +135,7 @@ it('the service accepts any typed text that the form lets through', () => {
     authorLabel: text,
     staleAfter: fc.constantFrom('', '2027-02-28T23:59', '9999-12-31T00:00', 'nonsense'),
     priority: fc.constantFrom('', '0', '1', '0.25', '1e999', 'x'),
+    language: fc.constantFrom('', 'de', 'ar'),
   })
   fc.assert(
     fc.property(typedTexts, (fields) => {

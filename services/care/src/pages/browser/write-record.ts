@@ -15,6 +15,7 @@ export const FIELD_NAMES = [
   'patient',
   'domain',
   'value',
+  'language',
   'audience',
   'staleAfter',
   'priority',
@@ -135,8 +136,13 @@ type WriteAct = {
 }
 
 function writeBody(fields: WriteFields, { expectedVersion, status }: WriteAct): string {
-  const { authorLabel, staleAfter, priority, value, ...names } = fields
-  const common = { ...names, authorLabel: authorLabel || undefined, expectedVersion }
+  const { authorLabel, language, staleAfter, priority, value, ...names } = fields
+  const common = {
+    ...names,
+    authorLabel: authorLabel || undefined,
+    language: language || undefined,
+    expectedVersion,
+  }
   if (status !== undefined) return JSON.stringify({ ...common, status })
   return JSON.stringify({
     ...common,

@@ -1,0 +1,70 @@
+// Records in several languages on the pages, in Chromium against the complete service.
+import { expect, it } from 'vitest'
+import {
+  describePages,
+  fillWrite,
+  medication,
+  newest,
+  text,
+  USER,
+  WAIT,
+} from './page-browser.fixture.ts'
+
+const GERMAN = { ...medication, domain: 'tropfen', value: 'Zehn Tropfen.', language: 'de' }
+const ARABIC = { ...medication, domain: 'قطرات', value: 'عشر قطرات.', language: 'ar' }
+const UNKNOWN = { ...medication, value: 'Take two tablets.' }
+
+/** Of each element: its text, language and direction. */
+const SPOKEN = (selector: string): string =>
+  `[...document.querySelectorAll(${JSON.stringify(selector)})].map(({ textContent, lang, dir }) => [textContent, lang, dir])`
+
+describePages((pages) => {
+  it('C37: every text of a record says its language and direction, and claims none that is unknown', async () => {
+    const service = await pages.start()
+    for (const record of [GERMAN, ARABIC, UNKNOWN]) await service.write(record)
+    const echo = await pages.listen()
+    await expect
+      .poll(() => echo.evaluate(SPOKEN('#records .said')), WAIT)
+      .toEqual(
+        expect.arrayContaining([
+          [GERMAN.value, 'de', 'ltr'],
+          [ARABIC.value, 'ar', 'rtl'],
+          [UNKNOWN.value, '', 'auto'],
+        ]),
+      )
+    const ages = await echo.evaluate(SPOKEN('#records .hint'))
+    expect(ages).toContainEqual(['Geändert heute von Dr Okafor.', 'de', 'ltr'])
+    await service.write({ ...GERMAN, value: 'Elf Tropfen.' })
+    await echo.waitForSelector(`${newest} .retraction`, WAIT)
+    expect(await echo.evaluate(SPOKEN(`${newest} .retraction`))).toEqual([
+      [
+        'Korrektur von Dr Okafor. Bitte beachten Sie nicht mehr: „Zehn Tropfen.“ Jetzt gilt: „Elf Tropfen.“',
+        'de',
+        'ltr',
+      ],
+    ])
+  })
+
+  it('C37: a correction in the form is in the language of what it corrects, unless another one is chosen', async () => {
+    const service = await pages.start()
+    await service.write(GERMAN)
+    const read = service.token(`${USER} care.write`)
+    const clinician = await pages.visit(
+      `/clinician.html#token=${read}&patient=rosa-12&domain=tropfen`,
+    )
+    await expect.poll(() => clinician.inputValue('#language'), WAIT).toBe('de')
+    await fillWrite(clinician, { value: 'Elf Tropfen.' })
+    expect(await text(clinician, '#will-say')).toMatch(
+      /^Korrektur von .* Jetzt gilt: „Elf Tropfen\.“$/,
+    )
+    await clinician.click('#write summary')
+    await clinician.selectOption('#language', 'ar')
+    expect(await clinician.evaluate(SPOKEN('#value'))).toEqual([['', 'ar', 'rtl']])
+    await clinician.click('#send')
+    await clinician.waitForSelector('#outcome:not([hidden])', WAIT)
+    const echo = await pages.listen()
+    await expect
+      .poll(() => echo.evaluate(SPOKEN('#records .said')), WAIT)
+      .toEqual([['Elf Tropfen.', 'ar', 'rtl']])
+  })
+})
