@@ -5,7 +5,7 @@ export {
   type StoreOwner,
 } from './checkpoint-file.ts'
 export { openDiskProbe } from './disk-probe.ts'
-export { headOfRow } from './growing-journal.ts'
+export { headOfRow } from './journal.ts'
 export { besideDatabase, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export {
   type BodySeal,
@@ -20,16 +20,20 @@ export {
   backupSqliteFile,
   backupSqliteStore,
 } from './sqlite-backup.ts'
-export { SqliteConnection } from './sqlite-connection.ts'
 export {
+  askOn,
   guardsOf,
+  openSqliteRows,
+  openWritingRows,
+  runAtOnce,
+  SqliteConnection,
+} from './sqlite-connection.ts'
+export {
   openSqliteFile,
   openSqliteReader,
-  prepareQuery,
   type SqliteFileKind,
 } from './sqlite-database.ts'
 export type { SqliteKind } from './sqlite-journals.ts'
-export { openSqliteRows, openWritingRows, runAtOnce } from './sqlite-rows.ts'
 export {
   openSqliteStore,
   openSqliteStoreReader,

@@ -7,7 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { createCompactRange, type KeyRing, type TreeHead } from '@tallystick/hashchain'
 import type { StoreOwner } from './checkpoint-file.ts'
-import { growFrom, headOfRow } from './growing-journal.ts'
+import { eachJournalInTurn, growFrom, headOfRow } from './journal.ts'
 import {
   type Cells,
   type FileBeside,
@@ -24,10 +24,10 @@ import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { takePlace } from './postgres-place.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
 import { bodyOfBytes } from './sealed-bodies.ts'
-import { guardsOf, openSqliteFile } from './sqlite-database.ts'
+import { guardsOf } from './sqlite-connection.ts'
+import { openSqliteFile } from './sqlite-database.ts'
 import type { SqliteKind } from './sqlite-journals.ts'
 import { openSqliteStore, type SqliteStore } from './sqlite-store.ts'
-import { eachJournalInTurn } from './store-kind.ts'
 
 type MoveOptions = {
   /** Whose checkpoints; those of the database are at its path. */

@@ -3,7 +3,8 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { toBytes } from './postgres-commit.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
-import { prepareQuery, type SqliteFileKind } from './sqlite-database.ts'
+import { askOn } from './sqlite-connection.ts'
+import type { SqliteFileKind } from './sqlite-database.ts'
 import type { SqliteKind } from './sqlite-journals.ts'
 import type { Cell } from './store.ts'
 
@@ -94,11 +95,11 @@ async function columnsOf(
       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
     [`${schema}.${table}`],
   )
-  const known = prepareQuery<readonly [name: string, type: string]>(
-    database,
-    'SELECT name, type FROM pragma_table_info(?)',
+  const known: readonly (readonly [name: string, type: string])[] = askOn(database)(
+    'SELECT name, type FROM pragma_table_info($1)',
+    [table],
   )
-  return known.all(table).map(([name, type]) => {
+  return known.map(([name, type]) => {
     const found = typed.find((column) => column.name === name)
     if (found === undefined) throw new Error(`PostgreSQL has no ${table}.${name}`)
     return { ...found, isText: type === 'TEXT' }

@@ -1,13 +1,13 @@
 /** Accepts a store on PostgreSQL as it is found. PostgreSQL has backups of its own. */
 import { isContinued } from './checkpoint-file.ts'
+import { eachJournalInTurn, openCommittedJournal } from './journal.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { countLeaves, type PostgresReaderOptions, readHeads } from './postgres-store.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
-import { openCommittedJournal } from './proofs.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
-import { checkpointFilesOf, eachJournalInTurn } from './store-kind.ts'
+import { checkpointFilesOf } from './store-kind.ts'
 
 /**
  * Signs the journals as they are found, so that a restored backup opens again on this replica. The entries must have no gaps

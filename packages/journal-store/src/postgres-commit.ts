@@ -5,22 +5,22 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
-import { type GrowingJournal, headOfRow, joinPeaks } from './growing-journal.ts'
+import { eachJournal, type GrowingJournal, headOfRow, joinPeaks } from './journal.ts'
 import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { isLostConnection, type PostgresLine, sqlCodeOf } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import type { Cell, GroupMemory, Rows } from './store.ts'
-import { eachJournal } from './store-kind.ts'
 import { messageOf } from './unavailable.ts'
 import {
+  chooseDurability,
   decideGroup,
   type Group,
   type Heads,
   measureJournals,
+  type Write,
   WriteRefused,
 } from './write-group.ts'
-import { chooseDurability, type Write } from './write-queue.ts'
 
 /**
  * How long a group is tried anew after it lost a race or its connection, milliseconds; then its writes are refused. As long

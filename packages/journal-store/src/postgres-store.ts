@@ -5,7 +5,13 @@
  */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
-import { headOfRow, LEAVES_PER_READ } from './growing-journal.ts'
+import {
+  eachJournal,
+  eachJournalInTurn,
+  headOfRow,
+  LEAVES_PER_READ,
+  openCommittedJournal,
+} from './journal.ts'
 import { PostgresCommit } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
@@ -16,19 +22,11 @@ import {
   readSchemaVersion,
 } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
-import { openCommittedJournal } from './proofs.ts'
 import { nameKey, requireKeys } from './sealed-bodies.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import {
-  checkpointFilesOf,
-  eachJournal,
-  eachJournalInTurn,
-  type StoreOpening,
-  signedJournals,
-} from './store-kind.ts'
+import { checkpointFilesOf, type StoreOpening, signedJournals } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
-import type { Heads } from './write-group.ts'
-import { openWriteQueue } from './write-queue.ts'
+import { type Heads, openWriteQueue } from './write-group.ts'
 
 export type PostgresReaderOptions = Omit<PostgresOptions, 'Unavailable'> & StoreOpening
 

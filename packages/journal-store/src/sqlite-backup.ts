@@ -2,7 +2,9 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { StoreOwner } from './checkpoint-file.ts'
+import { eachJournal } from './journal.ts'
 import { codeOf, PRIVATE_FILE_MODE } from './private-file.ts'
+import { askOn } from './sqlite-connection.ts'
 import {
   findDamage,
   openSqliteFile,
@@ -10,9 +12,8 @@ import {
   type SqliteFileKind,
 } from './sqlite-database.ts'
 import { readLeaves, type SqliteKind } from './sqlite-journals.ts'
-import { askOn } from './sqlite-rows.ts'
 import { takeStoreLock } from './sqlite-store.ts'
-import { checkpointFilesOf, eachJournal } from './store-kind.ts'
+import { checkpointFilesOf } from './store-kind.ts'
 import { messageOf, type UnavailableError } from './unavailable.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */

@@ -5,20 +5,20 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { CompactRange } from '@tallystick/hashchain'
-import { isOfSqlite } from './sqlite-database.ts'
-import { readStoredHeads, type SqliteKind, saveEntries } from './sqlite-journals.ts'
-import { type Ask, explainSqlite, openSqliteRows } from './sqlite-rows.ts'
+import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './journal.ts'
+import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
+import { readStoredHeads, type SqliteKind } from './sqlite-journals.ts'
 import type { GroupMemory, Rows } from './store.ts'
-import { eachJournal } from './store-kind.ts'
 import { messageOf } from './unavailable.ts'
 import {
+  chooseDurability,
   decideGroup,
   type Group,
   type Heads,
   measureJournals,
+  type Write,
   WriteRefused,
 } from './write-group.ts'
-import { chooseDurability, type Write } from './write-queue.ts'
 
 /** Another connection has committed since the group was read: an operator's command, say. */
 class Overtaken extends Error {}
@@ -210,4 +210,32 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     const rows: readonly (readonly [number])[] = this.#options.ask('PRAGMA data_version')
     return rows[0]?.[0]
   }
+}
+
+/** Stores what a group appended to a journal, and its head. */
+function saveEntries(
+  ask: Ask,
+  {
+    journal: { from, leaves, nodes, range, rows },
+    name,
+    table: { columns, table },
+  }: {
+    readonly name: string
+    readonly table: { readonly columns: readonly string[]; readonly table: string }
+    readonly journal: GrowingJournal
+  },
+): void {
+  if (leaves.length === 0) return
+  const names = ['at', 'leaf_hash', ...columns]
+  const places = names.map((_, at) => `$${at + 1}`)
+  const insert = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${places.join(', ')})`
+  for (const [nth, leaf] of leaves.entries()) ask(insert, [from + nth, leaf, ...(rows[nth] ?? [])])
+  const place = Math.floor(from / LEAVES_PER_NODE)
+  for (const [nth, node] of nodes.entries())
+    ask(`INSERT INTO ${table}_nodes (place, hash) VALUES ($1, $2)`, [place + nth, node])
+  ask('UPDATE journals SET size = $1, peaks = $2 WHERE name = $3', [
+    range.size,
+    joinPeaks(range),
+    name,
+  ])
 }

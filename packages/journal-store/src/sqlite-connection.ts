@@ -1,13 +1,121 @@
 /**
- * SqlConnection on SQLite. Each statement is prepared once, and done within the iteration of the event loop that asks for it:
- * a run waits only for its own statements.
+ * Statements on an open SQLite file: each text is prepared once per connection, and answers at once. What SQLite throws becomes
+ * the service's own error here.
  */
 import { randomUUID } from 'node:crypto'
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
-import { guardsOf } from './sqlite-database.ts'
-import type { Durability } from './store.ts'
+import type { Durability, Rows, Statement } from './store.ts'
 import type { UnavailableError } from './unavailable.ts'
+
+/** Rows of a statement, of whatever shape the caller says. Throws what SQLite throws. */
+export type Ask = (text: string, values?: readonly unknown[]) => readonly never[]
+
+/** Statements by their texts, which are few and all in code; `admit` sees each once. Rows are arrays, or objects where `as` says so. */
+export function askOn(
+  database: DatabaseSync,
+  {
+    admit,
+    as = 'arrays',
+  }: {
+    readonly admit?: ((statement: StatementSync, text: string) => void) | undefined
+    readonly as?: 'arrays' | 'objects'
+  } = {},
+): Ask {
+  const statements = new Map<string, StatementSync>()
+  return (text, values = []) => {
+    let statement = statements.get(text)
+    if (statement === undefined) {
+      // For node:sqlite `$1` is a name.
+      statement = database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
+      admit?.(statement, text)
+      statement.setReturnArrays(as === 'arrays')
+      statements.set(text, statement)
+    }
+    return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]
+  }
+}
+
+/** Refuses statements that return no columns: on the writing connection they would write at once. */
+const requireReading = (statement: StatementSync, text: string): void => {
+  if (statement.columns().length === 0) throw new TypeError(`not a read: ${text}`)
+}
+
+/** What SQLite throws, as the service's own error; anything else stays as it is. */
+export const explainSqlite =
+  (Unavailable: UnavailableError) =>
+  (error: unknown): unknown =>
+    isOfSqlite(error)
+      ? new Unavailable(`the store cannot be used: ${error.message}`, { cause: error })
+      : error
+
+function rowsOn(
+  database: DatabaseSync,
+  Unavailable: UnavailableError,
+  admit?: typeof requireReading,
+): Rows {
+  const ask = askOn(database, { admit })
+  const explain = explainSqlite(Unavailable)
+  return async (text, values) => {
+    try {
+      return ask(text, values)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+}
+
+/** Rows of statements that only read. Rejects with the service's error. */
+export const openSqliteRows = (database: DatabaseSync, Unavailable: UnavailableError): Rows =>
+  rowsOn(database, Unavailable, requireReading)
+
+/** Rows of any statements, on a connection that nobody else uses meanwhile. Rejects with the service's error. */
+export const openWritingRows = (database: DatabaseSync, Unavailable: UnavailableError): Rows =>
+  rowsOn(database, Unavailable)
+
+/** Runs statements in one transaction and one step, on a connection with none open. Throws what SQLite throws. */
+export function runAtOnce(database: DatabaseSync, statements: readonly Statement[]): void {
+  // The lock may be another's, and is not needed for nothing.
+  if (statements.length === 0) return
+  const ask = askOn(database)
+  ask('BEGIN IMMEDIATE')
+  try {
+    for (const { text, values } of statements) ask(text, values)
+    ask('COMMIT')
+  } finally {
+    if (database.isTransaction) ask('ROLLBACK')
+  }
+}
+
+/** Whether SQLite threw it, because of the outside world; anything else is a bug. */
+export const isOfSqlite = (error: unknown): error is Error =>
+  error instanceof Error && 'errcode' in error
+
+/** Runs steps on a database, with what SQLite throws as the service's own error. */
+export function guardsOf(Unavailable: UnavailableError) {
+  const explain = explainSqlite(Unavailable)
+  return {
+    guardedNow: <Result>(run: () => Result): Result => {
+      try {
+        return run()
+      } catch (error) {
+        throw explain(error)
+      }
+    },
+    /** The same function, with failures as the service's error. */
+    guarded:
+      <Values extends readonly unknown[], Result>(
+        run: (...values: Values) => Result | Promise<Result>,
+      ): ((...values: Values) => Promise<Result>) =>
+      async (...values) => {
+        try {
+          return await run(...values)
+        } catch (error) {
+          throw explain(error)
+        }
+      },
+  }
+}
 
 /**
  * What this process asked last of each file: everything there runs one after another. A transaction may be between two
@@ -16,24 +124,11 @@ import type { UnavailableError } from './unavailable.ts'
  */
 const lastByPath = new Map<string, Promise<unknown>>()
 
-/** Statements by their texts, which are few and all in code: each is prepared once. */
-function openStatements(database: DatabaseSync) {
-  const statements = new Map<string, StatementSync>()
-  /** Rows of any shape: the caller says which. */
-  return (text: string, values: readonly unknown[] = []): readonly never[] => {
-    let statement = statements.get(text)
-    if (statement === undefined) {
-      statement = database.prepare(text.replaceAll(/\$(?=\d)/g, '?'))
-      statements.set(text, statement)
-    }
-    return statement.all(...(values as readonly SQLInputValue[])) as unknown as readonly never[]
-  }
-}
-
+/** SqlConnection on SQLite: a run waits only for its own statements. */
 export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync
   readonly #Unavailable: UnavailableError
-  readonly #ask: ReturnType<typeof openStatements>
+  readonly #ask: Ask
   /** Of its file; a file in memory is this connection's alone. */
   readonly #path: string
   #durability: Durability = 'synced'
@@ -41,7 +136,7 @@ export class SqliteConnection implements SqlConnection {
   /** Takes over an open file that is in WAL mode with synchronous FULL. */
   constructor(database: DatabaseSync, Unavailable: UnavailableError) {
     this.#database = database
-    this.#ask = openStatements(database)
+    this.#ask = askOn(database, { as: 'objects' })
     this.#path = database.location() ?? `memory ${randomUUID()}`
     this.#Unavailable = Unavailable
   }

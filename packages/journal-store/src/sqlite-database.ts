@@ -1,6 +1,6 @@
-/** SQLite files: how they are made, updated, checked, locked and queried, and what their failures become. */
+/** SQLite files: how they are made, updated, checked and locked. */
 import { existsSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { makePrivateFile } from './private-file.ts'
 import { messageOf, type UnavailableError } from './unavailable.ts'
 
@@ -155,54 +155,5 @@ export function takeSqliteLock(
       ? 'another process has this store open (one process at a time may write to it)'
       : 'the lock file cannot be opened'
     throw new Unavailable(`${path}: ${reason}`, { cause: error })
-  }
-}
-
-/** A query whose rows are arrays of the shape `Row`, which node:sqlite builds twice as fast as objects. */
-type SqliteQuery<Row> = {
-  get(...values: SQLInputValue[]): Row | undefined
-  all(...values: SQLInputValue[]): readonly Row[]
-}
-
-/** Prepares a query on a connection. */
-export function prepareQuery<Row>(database: DatabaseSync, sql: string): SqliteQuery<Row> {
-  const statement = database.prepare(sql)
-  statement.setReturnArrays(true)
-  return {
-    get: (...values) => statement.get(...values) as unknown as Row | undefined,
-    all: (...values) => statement.all(...values) as unknown as readonly Row[],
-  }
-}
-
-/** Whether SQLite threw it, because of the outside world; anything else is a bug. */
-export const isOfSqlite = (error: unknown): error is Error =>
-  error instanceof Error && 'errcode' in error
-
-/** Runs steps on a database and turns what SQLite throws into the service's own error; anything else stays as it is. */
-export function guardsOf(Unavailable: UnavailableError) {
-  const asUnavailable = (error: unknown): unknown =>
-    isOfSqlite(error)
-      ? new Unavailable(`the store cannot be used: ${error.message}`, { cause: error })
-      : error
-  return {
-    guardedNow: <Result>(run: () => Result): Result => {
-      try {
-        return run()
-      } catch (error) {
-        throw asUnavailable(error)
-      }
-    },
-    /** The same function, with failures as the service's error. */
-    guarded:
-      <Values extends readonly unknown[], Result>(
-        run: (...values: Values) => Result | Promise<Result>,
-      ): ((...values: Values) => Promise<Result>) =>
-      async (...values) => {
-        try {
-          return await run(...values)
-        } catch (error) {
-          throw asUnavailable(error)
-        }
-      },
   }
 }

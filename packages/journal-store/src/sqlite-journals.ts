@@ -9,18 +9,11 @@ import {
   type TreeHead,
 } from '@tallystick/hashchain'
 import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
-import {
-  completedNode,
-  type GrowingJournal,
-  headOfRow,
-  joinPeaks,
-  LEAVES_PER_NODE,
-  LEAVES_PER_READ,
-} from './growing-journal.ts'
+import { completedNode, eachJournal, headOfRow, joinPeaks, LEAVES_PER_READ } from './journal.ts'
+import type { Ask } from './sqlite-connection.ts'
 import type { SqliteFileKind } from './sqlite-database.ts'
-import type { Ask } from './sqlite-rows.ts'
 import type { Journal } from './store.ts'
-import { eachJournal, type JournalTable, type StoreKind } from './store-kind.ts'
+import type { JournalTable, StoreKind } from './store-kind.ts'
 import type { Heads } from './write-group.ts'
 
 type SqliteTable = JournalTable & {
@@ -164,28 +157,6 @@ export function readCountedHeads<Name extends string>(
       throw refused('its entries do not come to its stored head')
     return range
   })
-}
-
-/** Stores what a group appended to a journal, and its head. */
-export function saveEntries(
-  ask: Ask,
-  {
-    journal: { from, leaves, nodes, range, rows },
-    name,
-    table: { columns, table },
-  }: { readonly name: string; readonly table: SqliteTable; readonly journal: GrowingJournal },
-): void {
-  if (leaves.length === 0) return
-  const insert = `INSERT INTO ${table} (${['at', 'leaf_hash', ...columns].join(', ')}) VALUES (${['at', 'leaf_hash', ...columns].map((_, at) => `$${at + 1}`).join(', ')})`
-  for (const [nth, leaf] of leaves.entries()) ask(insert, [from + nth, leaf, ...(rows[nth] ?? [])])
-  const place = Math.floor(from / LEAVES_PER_NODE)
-  for (const [nth, node] of nodes.entries())
-    ask(`INSERT INTO ${table}_nodes (place, hash) VALUES ($1, $2)`, [place + nth, node])
-  ask('UPDATE journals SET size = $1, peaks = $2 WHERE name = $3', [
-    range.size,
-    joinPeaks(range),
-    name,
-  ])
 }
 
 /** Signs a journal's head. A checkpoint that the journal does not continue from stays: it proves what was lost. */

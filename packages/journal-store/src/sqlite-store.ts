@@ -7,10 +7,11 @@
  */
 import { DatabaseSync } from 'node:sqlite'
 import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
+import { eachJournal, eachJournalInTurn, openCommittedJournal } from './journal.ts'
 import { besideDatabase, removeLeftDrafts } from './private-file.ts'
-import { openCommittedJournal } from './proofs.ts'
 import { nameKey, requireKeys } from './sealed-bodies.ts'
 import { SqliteCommit } from './sqlite-commit.ts'
+import { askOn, explainSqlite, openSqliteRows, runAtOnce } from './sqlite-connection.ts'
 import { openSqliteFile, openSqliteReader, takeSqliteLock } from './sqlite-database.ts'
 import {
   keepCheckpoint,
@@ -18,16 +19,9 @@ import {
   readStoredHeads,
   type SqliteKind,
 } from './sqlite-journals.ts'
-import { askOn, explainSqlite, openSqliteRows, runAtOnce } from './sqlite-rows.ts'
 import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import {
-  checkpointFilesOf,
-  eachJournal,
-  eachJournalInTurn,
-  type StoreOpening,
-  signedJournals,
-} from './store-kind.ts'
-import { openWriteQueue } from './write-queue.ts'
+import { checkpointFilesOf, type StoreOpening, signedJournals } from './store-kind.ts'
+import { openWriteQueue } from './write-group.ts'
 
 export type SqliteStoreOpening<Name extends string, Memory, Asked> = StoreOpening & {
   readonly memory: GroupMemory<Name, Memory, Asked>

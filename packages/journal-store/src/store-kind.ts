@@ -6,6 +6,7 @@ import {
   checkpointFile,
   type StoreOwner,
 } from './checkpoint-file.ts'
+import { eachJournal } from './journal.ts'
 import type { SealKind } from './sealed-bodies.ts'
 import type { UnavailableError } from './unavailable.ts'
 
@@ -37,29 +38,6 @@ export type StoreOpening = StoreOwner & {
   readonly checkpoint?: 'checked' | 'unchecked' | undefined
   /** Called for failures in the background: a checkpoint file that cannot be written, heads that cannot be read. */
   readonly onProblem?: ((error: unknown) => void) | undefined
-}
-
-/** The same for each journal of a kind, by its name. */
-export function eachJournal<Name extends string, Table, Made>(
-  { journals }: { readonly journals: Readonly<Record<Name, Table>> },
-  make: (table: Table, name: Name) => Made,
-): Readonly<Record<Name, Made>> {
-  const made = Object.entries<Table>(journals).map(([name, table]) => [
-    name,
-    make(table, name as Name),
-  ])
-  return Object.fromEntries(made) as Readonly<Record<Name, Made>>
-}
-
-/** The same, one journal after the other. */
-export async function eachJournalInTurn<Name extends string, Table, Made>(
-  { journals }: { readonly journals: Readonly<Record<Name, Table>> },
-  make: (table: Table, name: Name) => Promise<Made>,
-): Promise<Readonly<Record<Name, Made>>> {
-  const made: [string, Made][] = []
-  for (const [name, table] of Object.entries<Table>(journals))
-    made.push([name, await make(table, name as Name)])
-  return Object.fromEntries(made) as Readonly<Record<Name, Made>>
 }
 
 type Files<Name extends string> = Readonly<Record<Name, CheckpointFile>>

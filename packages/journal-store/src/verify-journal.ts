@@ -1,7 +1,7 @@
 /** Verifies a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
 import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
-import { LEAVES_PER_NODE } from './growing-journal.ts'
+import { LEAVES_PER_NODE } from './journal.ts'
 
 /** Index, leaf hash and text of an entry, and what the service's own check needs. */
 type EntryRow = readonly [index: number, hash: Uint8Array, text: string, ...rest: unknown[]]

@@ -3,7 +3,7 @@
 // sets those apart. A change between a commit and the look after it counts as the commit's.
 import { type BigIntStats, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { prepareQuery } from '@tallystick/journal-store'
+import { askOn } from '@tallystick/journal-store'
 
 const IN_MEMORY = ':memory:'
 
@@ -17,9 +17,9 @@ function outlineOf(path: string): string {
 
 /** Watches the database of an open connection. */
 export function watchSqliteFile(database: DatabaseSync, path: string) {
-  const version = prepareQuery<readonly [number]>(database, 'PRAGMA data_version')
+  const ask = askOn(database)
   const paths = path === IN_MEMORY ? [] : [path, `${path}-wal`]
-  const outline = (): string => [version.get()?.[0], ...paths.map(outlineOf)].join()
+  const outline = (): string => [ask('PRAGMA data_version')[0], ...paths.map(outlineOf)].join()
   let changes = 0
   let isCommitting = false
   let own = outline()

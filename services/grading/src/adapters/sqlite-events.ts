@@ -1,6 +1,6 @@
 /** A ledger's events in SQLite's SQL: how they are filed, and found by words and teams. */
 import type { DatabaseSync } from 'node:sqlite'
-import { prepareQuery } from '@tallystick/journal-store'
+import { askOn } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
@@ -48,17 +48,21 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
   database.exec(
     "CREATE VIRTUAL TABLE temp.event_vocabulary USING fts5vocab('main', 'event_words', 'instance')",
   )
-  const next = prepareQuery<readonly [string]>(
-    database,
-    'SELECT term FROM event_vocabulary WHERE term >= ? LIMIT 1',
-  )
+  const ask = askOn(database)
+  const nextFrom = (beginning: string): string | undefined => {
+    const terms: readonly (readonly [string])[] = ask(
+      'SELECT term FROM event_vocabulary WHERE term >= $1 LIMIT 1',
+      [beginning],
+    )
+    return terms[0]?.[0]
+  }
   return (beginning) => {
     const words: string[] = []
-    let word = next.get(beginning)?.[0]
+    let word = nextFrom(beginning)
     while (word?.startsWith(beginning) === true && words.length <= BEGINNING_WORDS_MAX) {
       words.push(word)
       // Past all events of this word: words have no control characters.
-      word = next.get(`${word}\u0001`)?.[0]
+      word = nextFrom(`${word}\u0001`)
     }
     return words
   }
