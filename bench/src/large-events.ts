@@ -1,5 +1,7 @@
 // What one event with very many picks or prices does to a read and to a round of the poller, beside one with a hundredth of
 // them. The imports are relative because the service exports none of these parts.
+import { randomBytes } from 'node:crypto'
+import { manualClock } from '@tallystick/service-kit'
 import { coverageAnswer } from '../../services/grading/src/domain/coverage.ts'
 import { createGrader } from '../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../services/grading/src/domain/grading-store.ts'
@@ -132,8 +134,8 @@ async function warm(run: () => Promise<number>): Promise<number> {
 async function pickFigure(store: GradingStore): Promise<Figure> {
   const grader = createGrader({
     store,
-    nowSeconds: () => NOW_SECONDS,
-    random: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+    clock: manualClock(NOW_SECONDS * 1_000),
+    randomBytes,
   })
   const keep = async (name: string, count: number): Promise<string> => {
     const pick = pickOf(`soccer/bench.${name}/1x2/ft`, 'home')

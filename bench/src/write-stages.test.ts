@@ -14,7 +14,7 @@ const STACKS = [
   ['publish', 'session-hub.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],
-  ['readMemory', 'record-memory.ts'],
+  ['readMemory', 'record-writer.ts'],
   ['#save', 'sqlite-commit.ts'],
 ] as const
 

@@ -5,10 +5,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
-import { createGrader, type Grader } from '../../../services/grading/src/domain/grader.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { LongWork } from '../../../services/grading/src/domain/long-work.ts'
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
+import { createSlateGrader } from '../../../services/grading/src/domain/slate-grader.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
 import { openLongWorker } from '../../../services/grading/src/long-work/long-worker.ts'
@@ -118,13 +118,6 @@ async function longestHold(serve: () => Promise<unknown>): Promise<number> {
   return await ended()
 }
 
-const graderOf = (store: GradingStore): Grader =>
-  createGrader({
-    store,
-    nowSeconds: () => NOW_SECONDS,
-    random: () => '',
-  })
-
 async function bodiesOf(databasePath: string) {
   const store = await openStore(databasePath)
   // Only imported matches are read, whose copies are found with them.
@@ -195,7 +188,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
 async function nameFigure(databasePath: string): Promise<Figure> {
   const { named, picks } = await bodiesOf(databasePath)
   const store = await openStore(databasePath)
-  const grader = graderOf(store)
+  const grader = createSlateGrader(store)
   const [names, ids]: [number[], number[]] = [[], []]
   for (let round = 0; round < STARTS; round += 1) {
     names.push(await cpuMs(() => grader.audit({ picks: named })))

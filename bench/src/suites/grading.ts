@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto'
 import { leafHash } from '@tallystick/hashchain'
-import { systemClock } from '@tallystick/service-kit'
+import { manualClock, systemClock } from '@tallystick/service-kit'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
 import { createGrader } from '../../../services/grading/src/domain/grader.ts'
@@ -12,7 +12,7 @@ import type { GradingStore } from '../../../services/grading/src/domain/grading-
 import type { PickRequest } from '../../../services/grading/src/domain/pick-request.ts'
 import { readFootballData } from '../../../services/grading/src/ingest/football-data.ts'
 import { ingestPayload } from '../../../services/grading/src/ingest/ingest-payload.ts'
-import { readSale } from '../../../services/grading/src/routes/read-sale.ts'
+import { readSale } from '../../../services/grading/src/routes/sale-job.ts'
 import {
   SYNTHETIC_FEED,
   syntheticFixtures,
@@ -122,7 +122,11 @@ async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
 }
 
 async function gradeFigure(store: GradingStore, bodies: readonly string[]): Promise<Figure> {
-  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
+  const grader = createGrader({
+    store,
+    clock: manualClock(NOW_SECONDS * 1_000),
+    randomBytes: Buffer.alloc,
+  })
   const sample = await Promise.all(bodies.map((body) => grader.grade(readGrade(body))))
   if (sample.some(({ outcome }) => outcome !== 'GRADED'))
     throw new Error('not every pick is graded')
@@ -157,7 +161,11 @@ async function auditFigures(
   store: GradingStore,
   bodies: readonly string[],
 ): Promise<readonly Figure[]> {
-  const grader = createGrader({ store, nowSeconds: () => NOW_SECONDS, random: () => '' })
+  const grader = createGrader({
+    store,
+    clock: manualClock(NOW_SECONDS * 1_000),
+    randomBytes: Buffer.alloc,
+  })
   const picks = bodies.map(readGrade)
   const named = picks.map((pick, index) => ({
     ...pick,

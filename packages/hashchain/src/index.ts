@@ -2,12 +2,6 @@ export { canonicalJson } from './canonical-json.ts'
 export { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
 export { isCosignatureKey, openCosignature } from './cosignature.ts'
 export {
-  createKeyRing,
-  type KeyRing,
-  parseKeyRing,
-  type SealingKey,
-} from './key-ring.ts'
-export {
   consistencyProof,
   consistencyRanges,
   inclusionProof,
@@ -26,9 +20,13 @@ export {
   type TreeHead,
 } from './merkle-tree.ts'
 export {
+  createKeyRing,
   isSealed,
+  type KeyRing,
   openValue,
+  parseKeyRing,
   SEAL_ALGORITHM,
+  type SealingKey,
   sealedKeyId,
   sealValue,
 } from './seal.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createKeyRing, parseKeyRing } from './key-ring.ts'
+import { createKeyRing, parseKeyRing } from './seal.ts'
 
 const key = (byte: number): Buffer => Buffer.alloc(32, byte)
 const base64 = (byte: number): string => key(byte).toString('base64')

@@ -2,8 +2,7 @@ import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/seal.json' with { type: 'json' }
-import { createKeyRing } from './key-ring.ts'
-import { isSealed, openValue, sealedKeyId, sealValue } from './seal.ts'
+import { createKeyRing, isSealed, openValue, sealedKeyId, sealValue } from './seal.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 import { countingRandomBytes } from './testing/counting-random-bytes.ts'
 

@@ -1,11 +1,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { paidServiceCors } from './cors-policy.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
 import { listeningUrl } from './run-service.ts'
-import { createServiceApp, type ServiceApp, type ServiceAppOptions } from './service-app.ts'
+import {
+  createServiceApp,
+  paidServiceCors,
+  type ServiceApp,
+  type ServiceAppOptions,
+} from './service-app.ts'
 
 const open: ServiceApp[] = []
 const lines: string[] = []

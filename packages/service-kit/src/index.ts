@@ -34,7 +34,6 @@ export {
   textField,
   withFieldMeta,
 } from './config-field.ts'
-export { paidServiceCors } from './cors-policy.ts'
 export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './error-answer.ts'
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
@@ -57,6 +56,7 @@ export {
 export { Secret } from './secret.ts'
 export {
   createServiceApp,
+  paidServiceCors,
   type ServiceApp,
   type ServiceAppOptions,
 } from './service-app.ts'

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freePort } from './free-port.ts'
-import { openLogOutput } from './log-output.ts'
+import { openLogOutput } from './logging.ts'
 
 const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
 

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
-import { paidServiceCors } from './cors-policy.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import { createServiceApp, type ServiceApp } from './service-app.ts'
+import { createServiceApp, paidServiceCors, type ServiceApp } from './service-app.ts'
 
 const lines: Record<string, unknown>[] = []
 let app: ServiceApp | undefined

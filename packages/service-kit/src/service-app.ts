@@ -2,6 +2,7 @@
  * The application that every service builds on: Fastify with zod types, OpenAPI 3.1, errors, CORS, metrics, health,
  * readiness, one log line per request. A service adds its routes; run-service.ts listens and stops.
  */
+
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
@@ -26,7 +27,6 @@ import {
   endConnections,
   guardConnections,
 } from './connections.ts'
-import { type CorsPolicy, registerCors } from './cors-policy.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { createMetrics } from './metrics.ts'
@@ -190,4 +190,58 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
     addLivePage(app, '/', options.home ?? (() => ({ title, lead: description })))
   answerOtherMethods()
   return app
+}
+
+import cors from '@fastify/cors'
+
+/**
+ * CORS for the paid services (S9): what is allowed in any case, besides what a page asks for.
+ * `Access-Control-Expose-Headers` is among it because the official client sends it as a request header.
+ */
+export const paidServiceCors = {
+  methods: ['GET', 'POST', 'OPTIONS'],
+  allowedHeaders: [
+    'PAYMENT-SIGNATURE',
+    'X-PAYMENT',
+    'Access-Control-Expose-Headers',
+    'content-type',
+    'idempotency-key',
+  ],
+  exposedHeaders: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'x-request-id', 'retry-after'],
+  maxAgeSeconds: 600,
+}
+
+/** What browsers from other origins may send and read. */
+type CorsPolicy = Readonly<typeof paidServiceCors>
+
+/** What browsers send: far more than pages do, and little enough that the answer's head stays small (S10). */
+const REQUESTED_CHARS_MAX = 1_000
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** The policy's headers and those that the page asks for: tracing and caching add headers that no list foresees. */
+function allowedHeaders(policy: CorsPolicy, requested: unknown): string[] {
+  if (typeof requested !== 'string' || requested.length > REQUESTED_CHARS_MAX)
+    return policy.allowedHeaders
+  const names = requested.split(',').map((name) => name.trim())
+  const known = new Set(policy.allowedHeaders.map((name) => name.toLowerCase()))
+  const others = names.filter((name) => HEADER_NAME.test(name) && !known.has(name.toLowerCase()))
+  return [...policy.allowedHeaders, ...others]
+}
+
+/** Answers every `OPTIONS` with 204 before any route's own hooks run. */
+async function registerCors(app: ServiceApp, policy: CorsPolicy): Promise<void> {
+  const common = {
+    // No cookie is used, so that every page is alike, and no answer depends on who asks.
+    origin: '*',
+    methods: policy.methods,
+    exposedHeaders: policy.exposedHeaders,
+    maxAge: policy.maxAgeSeconds,
+    strictPreflight: false,
+  }
+  await app.register(cors, {
+    delegator: (request, callback) => {
+      const requested = request.headers['access-control-request-headers']
+      callback(null, { ...common, allowedHeaders: allowedHeaders(policy, requested) })
+    },
+  })
 }

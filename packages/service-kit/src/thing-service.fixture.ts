@@ -1,9 +1,13 @@
 /** The service that the application's tests talk to. */
 import { z } from 'zod'
-import { paidServiceCors } from './cors-policy.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import { createServiceApp, type ServiceApp, type ServiceAppOptions } from './service-app.ts'
+import {
+  createServiceApp,
+  paidServiceCors,
+  type ServiceApp,
+  type ServiceAppOptions,
+} from './service-app.ts'
 
 class LedgerDown extends Error {}
 

@@ -2,14 +2,14 @@ export type { Clock } from './clock.ts'
 export { namePayment, PAYMENT_IDENTIFIER } from './extensions/payment-identifier.ts'
 export { sellerFields } from './extensions/seller-fields.ts'
 export {
+  createHttpFacilitator,
   type Facilitator,
   type FacilitatorRoutes,
   FacilitatorUnavailable,
+  type NothingSubmitted,
 } from './facilitators/facilitator.ts'
 export { createFacilitatorPool } from './facilitators/facilitator-pool.ts'
 export type { FeePayerDirectory } from './facilitators/fee-payers.ts'
-export { createHttpFacilitator } from './facilitators/http-facilitator.ts'
-export type { NothingSubmitted } from './facilitators/refusals.ts'
 export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'
 export { type GateEvent, timedScheme } from './gate/gate-event.ts'
 export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'

@@ -1,7 +1,7 @@
 /** Both ways to hash, on the published vectors and on each other. */
 import { assert as assertProperty, property, uint8Array } from 'fast-check'
 import { expect, test } from 'vitest'
-import { keccak, keccakInJavaScript } from './keccak.ts'
+import { keccak, keccakInJavaScript } from './secp256k1.ts'
 
 test.for([
   ['', 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470'],

@@ -1,12 +1,15 @@
 /**
- * ECDSA on secp256k1, the curve of the keys that hold money. libsecp256k1 does the arithmetic: natively where the package
+ * The cryptography of accounts on both ledgers: ECDSA on secp256k1, the curve of the keys that hold money, and keccak-256. libsecp256k1 does the arithmetic: natively where the package
  * has it prebuilt (Linux and Windows on x64, macOS on arm64), elsewhere as WebAssembly, which takes three to four times as
  * long. Both sign as RFC 6979 says, with a low s: the same bytes.
  *
  * The native package by itself would fall back to `elliptic`, which is slow and has an open advisory. So its bindings are
  * loaded here by name, and nothing else imports it. Needless once it is prebuilt for Linux on arm64 and macOS on x64.
  */
+
+import { getHashes, hash } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { keccak_256 } from '@noble/hashes/sha3.js'
 
 /** How many private keys there are, and one more. */
 export const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -113,3 +116,15 @@ export const secp256k1: Secp256k1 = unlessThrown(nativeSecp256k1, undefined) ?? 
 
 /** Which implementation it is: what a process says in its log at start, and on `/ready`. */
 export const secp256k1Facts = { implementation: secp256k1.implementation }
+
+const NATIVE = 'keccak-256'
+
+/** keccak-256 of bytes, 32 bytes. */
+export const keccak: (bytes: Uint8Array) => Buffer = getHashes().includes(NATIVE)
+  ? (bytes) => hash(NATIVE, bytes, 'buffer')
+  : keccakInJavaScript
+
+/** The same on every version of Node. */
+export function keccakInJavaScript(bytes: Uint8Array): Buffer {
+  return Buffer.from(keccak_256(bytes))
+}

@@ -6,6 +6,7 @@ import {
   createHttpFacilitator,
   createPaymentGate,
   type Facilitator,
+  type PaymentTerms,
   type ReservationStore,
   timedScheme,
 } from '@tallystick/x402'
@@ -19,6 +20,7 @@ import {
   type EvmLedger,
 } from '@tallystick/x402/evm'
 import { type GradingConfig, paymentAsset } from './config.ts'
+import type { SaleDoor, SaleKind } from './routes/sale-job.ts'
 import { saleTerms } from './routes/sale-terms.ts'
 import { observedGate, type Telemetry } from './telemetry.ts'
 
@@ -85,10 +87,14 @@ export function connectPayments(options: {
     limits: { closeWaitMs: STOP_MS },
     observe: telemetry.gate,
   })
+  const token = createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken })
+  const terms = saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL })
   return {
     gate: observedGate(gate, telemetry.outcome),
-    token: createTokenCheck({ asset, ledger, clock, onWrong: telemetry.wrongToken }),
-    terms: saleTerms({ asset, payTo: config.PAY_TO, baseUrl: config.BASE_URL }),
+    token,
+    /** What is on sale; undefined while the network's token is not the configured one. */
+    termsOf: (kind: SaleKind, door: SaleDoor): PaymentTerms | undefined =>
+      token.maySell() ? terms[door][kind] : undefined,
     facilitators: facilitator.directory,
     didDocument: receipts.didDocument,
   }

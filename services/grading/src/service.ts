@@ -106,11 +106,7 @@ export async function createGradingService(
   const gate = ending(payments.gate)
   const token = ending(payments.token)
   await requireRightToken(token)
-  const grader = createGrader({
-    store,
-    nowSeconds: () => clock.unixMs() / 1_000,
-    random: (bytes) => randomBytes(bytes).toString('hex'),
-  })
+  const grader = createGrader({ store, clock, randomBytes })
   const app = await createGradingApp({
     grader,
     longWork,
@@ -121,7 +117,7 @@ export async function createGradingService(
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
-    termsOf: (kind, door) => (token.maySell() ? payments.terms[door][kind] : undefined),
+    termsOf: payments.termsOf,
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,

@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PaymentPayload } from '../payment.ts'
 import { NETWORK, START_MS, standInTerms } from '../testing/hedera-stand-in.fixture.ts'
 import { type ScriptedServer, scriptedServer } from '../testing/scripted-server.fixture.ts'
-import type { Facilitator } from './facilitator.ts'
-import { createHttpFacilitator } from './http-facilitator.ts'
+import { createHttpFacilitator, type Facilitator } from './facilitator.ts'
 
 const [requirement] = standInTerms().requirements
 if (requirement === undefined) throw new Error('no requirement')

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { classifyRefusal, isNothingSubmitted } from './refusals.ts'
+import { isNothingSubmitted } from './facilitator.ts'
+import { classifyRefusal } from './refusals.ts'
 
 test.each([
   ['invalid_exact_hedera_payload_amount_mismatch', '', 'definite'],

@@ -120,23 +120,4 @@ export function classifyRefusal(refusal: {
   return isOneOf(ABOUT_THE_LEDGER, errorReason) ? 'definite_unless_landed' : 'unclear'
 }
 
-/** Why our facilitator could not submit a good payment: codes of its 503, sent only if nothing has left it. */
-const NOTHING_SUBMITTED = [
-  /** No node that the payment is addressed to was reachable, all were busy, or too many settlements are in flight. */
-  'consensus_unavailable',
-  /** The account that pays the fee or gas cannot. */
-  'fee_payer_balance_too_low',
-  /** The fee payer's account does not exist, is deleted, or has a key other than FEE_PAYER_KEY. */
-  'fee_payer_unusable',
-  /** An account, a balance or the gas needed could not be read. */
-  'ledger_unavailable',
-] as const
-
-export type NothingSubmitted = (typeof NOTHING_SUBMITTED)[number]
-
-/** Whether this `error` in a facilitator's 503 says that it submitted nothing (X8). */
-export function isNothingSubmitted(error: unknown): error is NothingSubmitted {
-  return typeof error === 'string' && isOneOf(NOTHING_SUBMITTED, error)
-}
-
 const isOneOf = (reasons: readonly string[], reason: string): boolean => reasons.includes(reason)

@@ -5,7 +5,7 @@
 import fastify, { type FastifyReply } from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import { createHttpFacilitator } from '../facilitators/http-facilitator.ts'
+import { createHttpFacilitator } from '../facilitators/facilitator.ts'
 import { paidRoute } from '../fastify/paid-route.ts'
 import { terms } from '../reservations/evm-gate.fixture.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'

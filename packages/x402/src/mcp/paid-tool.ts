@@ -3,7 +3,6 @@
  * this reads the payment out of `_meta` and writes the result. https://github.com/x402-foundation/x402 transports-v2/mcp.md
  */
 import { hash } from 'node:crypto'
-import { canonicalJson } from '../canonical-json.ts'
 import type { ChallengeError, PaymentTerms } from '../gate/challenge.ts'
 import {
   type PaidJob,
@@ -14,6 +13,7 @@ import {
 } from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
 import type { Settlement } from '../payment.ts'
+import { canonicalJson } from '../receipts/signed-statement.ts'
 
 const PAYMENT = 'x402/payment'
 const PAYMENT_RESPONSE = 'x402/payment-response'

@@ -17,9 +17,8 @@ import { recoverAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import vectors from '../../vectors/offer-receipt-forms.json' with { type: 'json' }
-import { canonicalJson } from '../canonical-json.ts'
-
 import { createReceiptVerifier } from './receipt-verifier.ts'
+import { canonicalJson } from './signed-statement.ts'
 
 const account = privateKeyToAccount(vectors.privateKey as `0x${string}`)
 const { offer, receipt, receiptWithTransaction } = vectors.eip712

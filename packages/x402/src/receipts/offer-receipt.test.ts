@@ -15,12 +15,17 @@ import {
 } from '@x402/extensions/offer-receipt'
 import { afterEach, describe, expect, test } from 'vitest'
 import vectors from '../../vectors/offer-receipt.json' with { type: 'json' }
-import { canonicalJson } from '../canonical-json.ts'
 import { NETWORK, PAYER } from '../testing/hedera-stand-in.fixture.ts'
 import { officialBuyer, officialShop, SEED } from '../testing/official-shop.fixture.ts'
 import { createReceiptIssuer } from './receipt-issuer.ts'
 import { createReceiptVerifier } from './receipt-verifier.ts'
-import { offerSchema, readStatement, signStatement, statementKey } from './signed-statement.ts'
+import {
+  canonicalJson,
+  offerSchema,
+  readStatement,
+  signStatement,
+  statementKey,
+} from './signed-statement.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {

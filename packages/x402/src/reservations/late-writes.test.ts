@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLateWrites } from './late-writes.ts'
+import { createLateWrites } from './reservations.ts'
 
 test('a write that becomes owed while an older one is under way is not forgotten with it', async () => {
   const late = createLateWrites()

@@ -1,7 +1,7 @@
 /** Payments of a cent, verified against the stand-in's chain, for the tests of the EVM rules. */
 
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
-import { verifyEvmPayment } from '../schemes/evm/verify-evm-payment.ts'
+import { verifyEvmPayment } from '../schemes/evm/exact-evm-scheme.ts'
 import {
   centRequirement,
   type EvmPayloadJson,

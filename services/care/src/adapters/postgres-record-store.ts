@@ -28,9 +28,13 @@ import {
   openWithKeys,
   type RecordReader,
 } from './record-engine.ts'
-import { type PreparedWrite, type RecordMemory, rememberRecords } from './record-memory.ts'
 import { postgresSource, type RecordSource } from './record-sql.ts'
-import type { WriterOptions } from './record-writer.ts'
+import {
+  type PreparedWrite,
+  type RecordMemory,
+  rememberRecords,
+  type WriterOptions,
+} from './record-writer.ts'
 
 /** Runs statements under the lock of the heads: nothing is appended meanwhile. */
 const underHeads =

@@ -1,6 +1,9 @@
 // The record store on SQLite: how its file is opened, written to and erased from. The rest is record-engine.ts.
+
+import { type BigIntStats, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import {
+  askOn,
   openSqliteFile,
   openSqliteRows,
   openSqliteStore,
@@ -31,11 +34,9 @@ import {
   openWithKeys,
   type RecordReader,
 } from './record-engine.ts'
-import { rememberRecords } from './record-memory.ts'
 import { type RecordSource, sqliteSource } from './record-sql.ts'
-import type { WriterOptions } from './record-writer.ts'
+import { rememberRecords, type WriterOptions } from './record-writer.ts'
 import { guarded, guardedNow, RECORDS } from './sqlite-record-database.ts'
-import { watchSqliteFile } from './watch-sqlite-file.ts'
 
 export type SqliteRecordStoreOptions = Pick<
   SqliteStoreOpening<Audience, unknown, unknown>,
@@ -155,3 +156,51 @@ export const freeSqliteChain = (
 
 export const listSqliteFrees = (databasePath: string): Promise<readonly KeptFree[]> =>
   besideService(databasePath, ({ source }) => freesIn(source))
+
+const IN_MEMORY = ':memory:'
+
+/** A file's size and times; times of change cannot be set back, times of writing can. */
+function outlineOf(path: string): string {
+  const found: BigIntStats | undefined = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined) return '-'
+  const { ctimeNs, ino, mtimeNs, size } = found
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
+}
+
+/** Watches the database of an open connection. */
+function watchSqliteFile(database: DatabaseSync, path: string) {
+  const ask = askOn(database)
+  const paths = path === IN_MEMORY ? [] : [path, `${path}-wal`]
+  const outline = (): string => [ask('PRAGMA data_version')[0], ...paths.map(outlineOf)].join()
+  let changes = 0
+  let isCommitting = false
+  let own = outline()
+  const look = (): void => {
+    const now = outline()
+    if (now === own) return
+    own = now
+    changes += 1
+  }
+  return {
+    /** A different text once anything else changed the database. */
+    mark: (): string => {
+      look()
+      return String(changes)
+    },
+    /** Call before a commit, so that others' earlier changes do not count as this process's. */
+    beforeOwnCommit: (): void => {
+      look()
+      isCommitting = true
+    },
+    /** Each writer of a group calls it; the first one's look is enough. */
+    afterOwnCommit: (): void => {
+      if (!isCommitting) return
+      isCommitting = false
+      try {
+        own = outline()
+      } catch {
+        // The write is durable and its answer waits for nothing (S12); the next look finds a change.
+      }
+    },
+  }
+}

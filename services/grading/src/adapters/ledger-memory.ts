@@ -1,17 +1,46 @@
 /**
  * What a process keeps in memory of the ledger: folded events and the truth table, both at one size of the ledger. No fold is
  * stored: a grade always comes from entries that a reader can check. A group of writes works on a draft, which a COMMIT makes
- * part of memory. When the ledger grows elsewhere, memory reads what other processes wrote.
+ * part of memory. When the ledger grows elsewhere, memory reads what other processes wrote. Cards are made from it.
  */
-import type { GroupMemory, Rows } from '@tallystick/journal-store'
+import { preimageHash } from '@tallystick/hashchain'
+import type { GroupMemory, Rows, Statement } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
-import { type LedgerWrite, listCountedPaths, listPaths } from '../domain/decide-ledger.ts'
-import type { EventState } from '../domain/event-state.ts'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { emptyTruth, readCell, type TruthTable } from '../domain/truth-table.ts'
-import { type FiledEvent, LedgerDraft } from './ledger-draft.ts'
-import type { LedgerSql } from './ledger-sql.ts'
-import { committedOf, type EntryRow, foldEvent, type PickRow, pickOf } from './stored-rows.ts'
+import type { CommittedPick } from '../domain/committed-pick.ts'
+import {
+  type DecidedEvent,
+  type FoundEvents,
+  type IngestDecision,
+  type LedgerWrite,
+  listCountedPaths,
+  listPaths,
+  type PickDecision,
+} from '../domain/decide-ledger.ts'
+import type { EventInfo, EventState } from '../domain/event-state.ts'
+import {
+  GradingStoreUnavailable,
+  type LedgerReader,
+  type StoredPick,
+} from '../domain/grading-store.ts'
+import { eventPathOf } from '../domain/markets.ts'
+import {
+  emptyTruth,
+  type MutableTruth,
+  readCell,
+  type TruthTable,
+  writeCell,
+} from '../domain/truth-table.ts'
+import type { TruthTally } from '../domain/truth-tally.ts'
+import { isFiledAlike, openEventSearch, type SearchDialect } from './event-search.ts'
+import type { LedgerSource, LedgerSql } from './ledger-sql.ts'
+import {
+  committedOf,
+  type EntryRow,
+  foldEvent,
+  type PickRow,
+  pickCells,
+  pickOf,
+} from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
 const CACHED_EVENTS_MAX = 20_000
@@ -185,5 +214,158 @@ export class LedgerMemory {
       if (cell === undefined) this.#truth.cells.delete(key)
       else this.#truth.cells.set(key, cell)
     this.#truth.asOfSeq = size
+  }
+}
+
+/** An event, and the id under which its entries are filed. */
+type FiledEvent = DecidedEvent & { readonly id: number }
+
+export class LedgerDraft implements FoundEvents {
+  /** The ledger's size before the group. */
+  readonly from: number
+  readonly #states: Map<string, FiledEvent>
+  /** Picks of the events that have a result before or after a write. */
+  readonly #committed: Map<string, readonly CommittedPick[]>
+  readonly #byPayment: Map<string, StoredPick>
+  readonly #filed = new Map<number, EventInfo>()
+  readonly #kept: StoredPick[] = []
+  /** Keys of the truth table that the group changed. */
+  readonly #dirty = new Set<string>()
+  readonly #readable: TruthTable
+  /** What readers see, with the cells of this group; made when something is counted. */
+  #counted: MutableTruth | undefined
+  #nextId: number
+
+  constructor(of: {
+    readonly from: number
+    readonly states: Map<string, FiledEvent>
+    readonly committed: Map<string, readonly CommittedPick[]>
+    readonly picks: readonly StoredPick[]
+    readonly truth: TruthTable
+    readonly lastId: number
+  }) {
+    this.from = of.from
+    this.#states = of.states
+    this.#committed = of.committed
+    this.#byPayment = new Map(of.picks.map((pick) => [pick.paymentId, pick]))
+    this.#readable = of.truth
+    this.#nextId = of.lastId + 1
+  }
+
+  state(path: string): EventState | undefined {
+    return this.#states.get(path)?.state
+  }
+
+  picks(path: string): readonly CommittedPick[] {
+    const committed = this.#committed.get(path)
+    // An empty list would pass for an event without picks.
+    if (committed === undefined) throw new Error(`the picks on ${path} were not read`)
+    return committed
+  }
+
+  pickOfPayment(paymentId: string): StoredPick | undefined {
+    return this.#byPayment.get(paymentId)
+  }
+
+  /** The ids under which a decision's entries are filed; new events get the next ones. */
+  assignIds({ events }: Pick<IngestDecision, 'events'>): ReadonlyMap<string, number> {
+    const ids = new Map<string, number>()
+    let next = this.#nextId
+    for (const path of events.keys()) ids.set(path, this.#states.get(path)?.id ?? next++)
+    return ids
+  }
+
+  /** Takes up a decided slice, with the ids that its entries have. */
+  addIngested({ events, tally }: IngestDecision, ids: ReadonlyMap<string, number>): void {
+    for (const [path, event] of events) {
+      const before = this.#states.get(path)
+      const id = ids.get(path) ?? this.#nextId
+      this.#nextId = Math.max(this.#nextId, id + 1)
+      if (before === undefined || !isFiledAlike(before.state.info, event.state.info))
+        this.#filed.set(id, event.state.info)
+      this.#states.set(path, { ...event, id })
+    }
+    this.#count(tally)
+  }
+
+  /** Takes up a pick that was decided. */
+  addPick({ isKnown, pick, tally }: PickDecision): void {
+    if (isKnown) return
+    this.#kept.push(pick)
+    this.#byPayment.set(pick.paymentId, pick)
+    const { opening, seq } = pick
+    const path = eventPathOf(opening.market)
+    const committed = this.#committed.get(path)
+    // A new list: earlier readers keep theirs.
+    if (seq !== undefined && committed !== undefined)
+      this.#committed.set(path, [...committed, { opening, seq }])
+    if (tally !== undefined) this.#count(tally)
+  }
+
+  #count(tally: TruthTally): void {
+    if (tally.isEmpty) return
+    this.#counted ??= { cells: new Map(this.#readable.cells), asOfSeq: this.from }
+    for (const key of tally.mergeInto(this.#counted)) this.#dirty.add(key)
+  }
+
+  /** The rows that the group leaves, with a ledger of so many entries behind it. */
+  save(sql: LedgerSql, size: number): readonly Statement[] {
+    const cells = [...this.#dirty].map((key) => {
+      const cell = this.#counted?.cells.get(key)
+      return [key, cell === undefined ? null : writeCell(cell)] as const
+    })
+    return [
+      ...sql.file([...this.#filed]),
+      ...(this.#kept.length === 0
+        ? []
+        : [{ text: sql.keepPicks, values: sql.values(this.#kept.map(pickCells)) }]),
+      ...sql.keepCells(cells, size),
+    ]
+  }
+
+  /** Events that the group read, and may have changed. */
+  get events(): ReadonlyMap<string, FiledEvent> {
+    return this.#states
+  }
+
+  /** The cells that the group changed; undefined for one that counts nothing any more. */
+  changedCells() {
+    return [...this.#dirty].map((key) => [key, this.#counted?.cells.get(key)] as const)
+  }
+}
+
+/** Brings memory up to date where nothing announces other processes' writes. */
+export type Freshen = () => Promise<void>
+
+export function cardSource(
+  {
+    memory,
+    search,
+    source,
+  }: {
+    readonly memory: LedgerMemory
+    readonly search: SearchDialect
+    readonly source: Pick<LedgerSource, 'rows'>
+  },
+  freshen: Freshen,
+): LedgerReader {
+  const { rows } = source
+  const events = async (paths: readonly string[]) => {
+    await freshen()
+    return memory.events(rows, paths)
+  }
+  const find = openEventSearch(search, async (text, values) => {
+    await freshen()
+    return (await rows<readonly [string]>(text, values)).map(([path]) => path)
+  })
+  return {
+    events,
+    searchEvents: async (wanted) =>
+      (await events(await find(wanted))).flatMap((state) => state ?? []),
+    truth: async () => {
+      await freshen()
+      return memory.truth
+    },
+    payerTag: async (payer) => preimageHash(`${memory.secret} ${payer}`).slice(0, 32),
   }
 }

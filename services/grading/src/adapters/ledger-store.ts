@@ -5,6 +5,7 @@
  */
 import type { CheckpointReading, Journal, Store } from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import { AUDIT_TEXT } from '../domain/committed-pick.ts'
 import { decideIngest, decidePick, type LedgerWrite } from '../domain/decide-ledger.ts'
 import type {
   GradingStore,
@@ -12,13 +13,10 @@ import type {
   IngestOutcome,
   StoredPick,
 } from '../domain/grading-store.ts'
-import { AUDIT_TEXT } from '../domain/kept-pick.ts'
 import { hexOf } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
-import { cardSource, type Freshen } from './card-source.ts'
 import type { SearchDialect } from './event-search.ts'
-import type { LedgerDraft } from './ledger-draft.ts'
-import type { LedgerMemory } from './ledger-memory.ts'
+import { cardSource, type Freshen, type LedgerDraft, type LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import {
   committedOf,

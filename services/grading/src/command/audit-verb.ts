@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { isUnconfirmed } from '../domain/far-price.ts'
-import { createGrader } from '../domain/grader.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { createSlateGrader } from '../domain/slate-grader.ts'
 import { type Place, type ReadRow, readPicks } from '../routes/read-picks.ts'
 import { decodeFile } from '../tracker/decode-file.ts'
 import type { AuditAnswer } from '../wire/audit.ts'
@@ -74,14 +73,9 @@ export const auditVerb: CommandVerb = {
     if (read.kind === 'unreadable')
       throw new BadUsage(`${file}: expected ${read.issues[0]?.expected ?? 'a tracker’s file'}.`)
     return withLedger(terminal, async (store) => {
-      const grader = createGrader({
-        store,
-        nowSeconds: () => terminal.clock.unixMs() / 1_000,
-        random: (bytes) => randomBytes(bytes).toString('hex'),
-      })
       const rows = [...read.rows]
       const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
-      const audit = await grader.audit({ picks: asked.map(({ pick }) => pick) })
+      const audit = await createSlateGrader(store).audit({ picks: asked.map(({ pick }) => pick) })
       const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))
       for (const row of rows) terminal.print(rowLine(row, cards.get(row.index)))
       for (const { message, pick } of audit.findings) {

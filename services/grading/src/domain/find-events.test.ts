@@ -9,7 +9,7 @@ import {
   samplePick,
   samplePrices,
 } from '../testing/samples.fixture.ts'
-import { createGrader } from './grader.ts'
+import { createSlateGrader } from './slate-grader.ts'
 
 async function fixtureOfPairs(pairs: readonly (readonly [string, string])[]) {
   const fixture = createGraderFixture()
@@ -38,7 +38,7 @@ test('an audit of 1,000 picks by team name looks each name up once', async () =>
       return store.searchEvents(search)
     },
   }
-  const counting = createGrader({ store: counted, nowSeconds: () => 0, random: () => 'aa' })
+  const counting = createSlateGrader(counted)
   const picks = Array.from({ length: 1_000 }, (_, index) =>
     named(['arsenal v chelsea', 'chelsea at arsenal', 'arsenal vs chelsea'][index % 3] ?? ''),
   )

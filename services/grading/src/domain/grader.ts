@@ -1,22 +1,26 @@
 /** The grader: cards, audits, receipts and public entries over one store. Its only state is a memo. */
+import type { Clock } from '@tallystick/service-kit'
 import type { Card, CardCounting, GradedCard } from '../wire/cards.ts'
 import type { LedgerPage, PublicEntry } from '../wire/ledger.ts'
-import { bestInOpening, createCountedPicks, type PickOpening, refusalOf } from './committed-pick.ts'
-import type { EventState } from './event-state.ts'
-import { isUnconfirmed } from './far-price.ts'
-import { resolveEvents } from './find-events.ts'
-import type { GradingStore, StoredPick } from './grading-store.ts'
 import {
   AUDIT_TEXT,
+  bestInOpening,
+  createCountedPicks,
   isCombined,
   keepAudit,
   type Paid,
   type PaidAudit,
+  type PickOpening,
   pickOfStored,
   RECEIPT_BYTES,
+  refusalOf,
   SALT_BYTES,
   textsOfPick,
-} from './kept-pick.ts'
+} from './committed-pick.ts'
+import type { EventState } from './event-state.ts'
+import { isUnconfirmed } from './far-price.ts'
+import { resolveEvents } from './find-events.ts'
+import type { GradingStore, StoredPick } from './grading-store.ts'
 import { eventPath, eventPathOf, formatMarketKey, marketPath } from './markets.ts'
 import { type AskedPick, legsOf, type Parlay, type PickRequest } from './pick-request.ts'
 import { publicEntries, publicEntry } from './public-entries.ts'
@@ -32,13 +36,16 @@ type GradeRelease = Paid & {
 
 type Dependencies = {
   readonly store: GradingStore
-  /** Unix seconds. */
-  readonly nowSeconds: () => number
-  /** Random bytes in hex, as many as asked for, for receipts and salts. */
-  readonly random: (bytes: number) => string
+  readonly clock: Pick<Clock, 'unixMs'>
+  /** Draws bytes for receipts and salts. */
+  readonly randomBytes: (size: number) => Uint8Array
 }
 
-type Parts = Dependencies & {
+type Parts = Pick<Dependencies, 'store'> & {
+  /** Unix seconds. */
+  readonly nowSeconds: () => number
+  /** Random bytes in hex. */
+  readonly random: (bytes: number) => string
   readonly slates: SlateGrader
   readonly counted: ReturnType<typeof createCountedPicks>
 }
@@ -142,13 +149,15 @@ export type Grader = ReturnType<typeof createGrader>
 
 /** Every method throws GradingStoreUnavailable if the store fails. */
 export function createGrader(dependencies: Dependencies) {
-  const { store } = dependencies
+  const { clock, randomBytes, store } = dependencies
   const slates = createSlateGrader(store)
-  const parts: Parts = { ...dependencies, slates, counted: createCountedPicks(store) }
+  const random = (bytes: number) => Buffer.from(randomBytes(bytes)).toString('hex')
+  const nowSeconds = () => clock.unixMs() / 1_000
+  const parts: Parts = { store, nowSeconds, random, slates, counted: createCountedPicks(store) }
   return {
     ...slates,
     /** A pick's card now. Changes nothing: call it before settlement (G4). */
-    grade: (pick: AskedPick): Promise<Card> => slates.cardOfOne(pick, parts.nowSeconds()),
+    grade: (pick: AskedPick): Promise<Card> => slates.cardOfOne(pick, nowSeconds()),
     /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
     cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),

@@ -54,17 +54,6 @@ export class LongWorkUnavailable extends Error {
 export const underReceipt = (json: string, receipt: string): string =>
   `{"receipt":${JSON.stringify(receipt)},${json.slice(1)}`
 
-export function countGrades(cards: readonly Card[]): readonly GradeCount[] {
-  const counts = new Map<string, GradeCount>()
-  for (const card of cards) {
-    const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
-    const key = `${card.grade} ${reason}`
-    const count = (counts.get(key)?.count ?? 0) + 1
-    counts.set(key, { grade: card.grade, reason, count })
-  }
-  return [...counts.values()]
-}
-
 /** The same work, where of one payer one audit is made at a time (X16): its next one waits for it, and others go past. */
 export function oneAuditPerPayer(longWork: LongWork): LongWork {
   const last = new Map<string, Promise<unknown>>()

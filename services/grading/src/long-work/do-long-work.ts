@@ -1,11 +1,11 @@
 /** Does long work, on whatever thread calls: the service's runs in long-thread.ts. */
 import { coverageAnswer } from '../domain/coverage.ts'
 import type { LedgerReader } from '../domain/grading-store.ts'
-import { type AuditJson, countGrades, type LongWork, underReceipt } from '../domain/long-work.ts'
+import { type AuditJson, type LongWork, underReceipt } from '../domain/long-work.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
 import type { SlateGrader } from '../domain/slate-grader.ts'
 import { readPicks } from '../routes/read-picks.ts'
-import { readSale } from '../routes/read-sale.ts'
+import { countGrades, readSale } from '../routes/sale-job.ts'
 import { type PreviewGrader, previewAnswer } from './preview.ts'
 
 /** CPU time used by this thread so far, ms. */

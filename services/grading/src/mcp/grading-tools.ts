@@ -12,8 +12,13 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import { dependencyAnswer, errorAnswer, invalidRequest } from '../errors.ts'
 import type { Asker, CoverageLook } from '../routes/coverage-route.ts'
 import { readMembers } from '../routes/read-body.ts'
-import { readSold, SALE_KINDS, type SaleKind } from '../routes/read-sale.ts'
-import { type SaleDoorDeps, saleJob } from '../routes/sale-job.ts'
+import {
+  readSold,
+  SALE_KINDS,
+  type SaleDoorDeps,
+  type SaleKind,
+  saleJob,
+} from '../routes/sale-job.ts'
 import { PRICE_CENTS, TOOL_NAMES } from '../routes/sale-terms.ts'
 import { calibrationRequestSchema } from '../wire/calibration.ts'
 import { coverageFrameSchema, coverageRequestSchema } from '../wire/coverage.ts'

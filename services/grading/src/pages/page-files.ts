@@ -10,7 +10,7 @@ import {
   type PageFile,
 } from '@tallystick/service-kit/pages'
 import type { EvmAsset } from '@tallystick/x402/evm'
-import type { SaleKind } from '../routes/read-sale.ts'
+import type { SaleKind } from '../routes/sale-job.ts'
 import { priceUnits } from '../routes/sale-terms.ts'
 import { exampleCard } from './example-card.ts'
 import { dollarText } from './figures.ts'

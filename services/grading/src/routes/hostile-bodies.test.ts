@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createHttpFixture, type HttpFixture } from '../testing/http.fixture.ts'
 import { gradeExample } from '../wire/examples.ts'
 import { isCrowded } from './read-body.ts'
-import { readSale } from './read-sale.ts'
+import { readSale } from './sale-job.ts'
 
 let fixture: HttpFixture
 

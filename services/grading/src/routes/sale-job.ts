@@ -1,20 +1,24 @@
 /**
- * The work behind both doors, the routes and the MCP tools: the grade or audit is computed before money moves, then kept and
- * released afterwards (G4). The same job serves a request and, at the next start, one that an earlier process left.
+ * A sale, behind both doors, the routes and the MCP tools: its body is read before any challenge (G3), the grade or audit is
+ * computed before money moves, then kept and released afterwards (G4). The same job serves a request and, at the next start, one
+ * that an earlier process left.
  */
 import { hash } from 'node:crypto'
-import type { Clock } from '@tallystick/service-kit'
+import type { Clock, RequestIssue } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
 import type { Grader } from '../domain/grader.ts'
 import {
   type AuditJson,
-  countGrades,
   type GradeCount,
   type LongWork,
   underReceipt,
 } from '../domain/long-work.ts'
+import type { AskedPick } from '../domain/pick-request.ts'
+import type { AuditRequest } from '../domain/slate-grader.ts'
 import type { Card } from '../wire/cards.ts'
-import { readSale, type SaleKind, type SoldRequest } from './read-sale.ts'
+import { auditFrameSchema, gradeSchema } from '../wire/requests.ts'
+import { readMembers } from './read-body.ts'
+import { gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
 
 /** What was sold: a card, or an audit with all of its cards. */
 export type Sold = { readonly kind: SaleKind; readonly grades: readonly GradeCount[] }
@@ -169,4 +173,101 @@ export async function resumeSales(
     const { fingerprint, subject } = reservation
     return { ...saleJob(deps, asked), fingerprint, subject }
   }, hear)
+}
+
+type SaleRequest =
+  | { readonly kind: 'grade'; readonly pick: AskedPick }
+  | { readonly kind: 'audit'; readonly audit: AuditRequest }
+
+/** What is sold of it: an audit is made from its text. */
+export type SoldRequest =
+  | Extract<SaleRequest, { kind: 'grade' }>
+  | Pick<Extract<SaleRequest, { kind: 'audit' }>, 'kind'>
+
+export const SALE_KINDS = ['grade', 'audit'] as const
+export type SaleKind = (typeof SALE_KINDS)[number]
+
+export type ReadSale<Request extends SoldRequest = SaleRequest> =
+  /** No body, or an empty one: a request for the price. */
+  | { readonly kind: 'probe' }
+  | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
+  /** `text` is the body's canonical text, whatever its order and spacing: what the payment buys. */
+  | { readonly kind: 'asked'; readonly request: Request; readonly text: string }
+
+const malformed = (issues: readonly RequestIssue[]): ReadSale => ({ kind: 'malformed', issues })
+
+function isEmpty(body: unknown): boolean {
+  if (body === undefined) return true
+  return typeof body === 'object' && body !== null && !Array.isArray(body)
+    ? Object.keys(body).length === 0
+    : false
+}
+
+/** A parsed body has its members in schema order, so its text does not depend on how it was written. */
+const asked = (request: SaleRequest, parsed: object): ReadSale => ({
+  kind: 'asked',
+  request,
+  text: JSON.stringify(parsed),
+})
+
+function readGrade(body: unknown): ReadSale {
+  const parsed = readMembers(gradeSchema, body, 'body')
+  if (parsed.kind === 'faulty') return malformed(parsed.issues)
+  const options = gradeOptionsOf(parsed.data.options)
+  const pick = readPick(parsed.data.pick, { field: 'body.pick', options })
+  return 'issues' in pick ? malformed(pick.issues) : asked({ kind: 'grade', pick }, parsed.data)
+}
+
+function readAudit(body: unknown): ReadSale {
+  const parsed = readMembers(auditFrameSchema, body, 'body')
+  if (parsed.kind === 'faulty') return malformed(parsed.issues)
+  const { label } = parsed.data
+  const read = readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
+  if (read.kind === 'unreadable') return malformed(read.issues)
+  const rows = [...read.rows]
+  const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))
+  if (issues.length > 0) return malformed(issues)
+  const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
+  const wire = rows.flatMap((row) => (row.kind === 'asked' ? [row.wire] : []))
+  const text = parsed.data.picks === undefined ? parsed.data : { ...parsed.data, picks: wire }
+  return asked({ kind: 'audit', audit: { picks, label } }, text)
+}
+
+/** Reads a body, parsed from JSON; an audit's takes some milliseconds. Never throws. */
+export function readSale(kind: SaleKind, body: unknown): ReadSale {
+  if (isEmpty(body)) return { kind: 'probe' }
+  return kind === 'grade' ? readGrade(body) : readAudit(body)
+}
+
+/** Reads a body as `readSale` does, an audit's on the thread of long work. */
+export async function readSold(
+  longWork: Pick<LongWork, 'readAudit'>,
+  kind: SaleKind,
+  body: unknown,
+): Promise<ReadSale<SoldRequest>> {
+  if (kind === 'grade' || isEmpty(body)) return readSale(kind, body)
+  const read = await longWork.readAudit(body)
+  return read.kind === 'asked' ? { ...read, request: { kind } } : read
+}
+
+/** 1 to 255 visible ASCII characters: long enough for any UUID or hash. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+/** What is wrong with an `Idempotency-Key`; undefined if it is well formed or absent. Node joins several with a comma and a space. */
+export function idempotencyKeyIssue(
+  header: string | string[] | undefined,
+): RequestIssue | undefined {
+  if (header === undefined || (typeof header === 'string' && KEY.test(header))) return undefined
+  return { field: 'header.idempotency-key', expected: '1 to 255 visible ASCII characters' }
+}
+
+export function countGrades(cards: readonly Card[]): readonly GradeCount[] {
+  const counts = new Map<string, GradeCount>()
+  for (const card of cards) {
+    const reason = card.outcome === 'UNGRADED' ? card.reason.code : ''
+    const key = `${card.grade} ${reason}`
+    const count = (counts.get(key)?.count ?? 0) + 1
+    counts.set(key, { grade: card.grade, reason, count })
+  }
+  return [...counts.values()]
 }

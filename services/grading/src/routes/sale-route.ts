@@ -15,10 +15,12 @@ import {
   type ReadSale,
   readSold,
   SALE_KINDS,
+  type SaleDoorDeps,
   type SaleKind,
   type SoldRequest,
-} from './read-sale.ts'
-import { type SaleDoorDeps, saleJob, salePath } from './sale-job.ts'
+  saleJob,
+  salePath,
+} from './sale-job.ts'
 
 type SaleRoute = {
   readonly summary: string

@@ -2,8 +2,7 @@
 import { describeCall, type JsonSchema, type PaymentTerms, sellerFields } from '@tallystick/x402'
 import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
 import { auditExample, gradeExample } from '../wire/examples.ts'
-import type { SaleKind } from './read-sale.ts'
-import { type SaleDoor, salePath } from './sale-job.ts'
+import { type SaleDoor, type SaleKind, salePath } from './sale-job.ts'
 
 /** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
 export const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }

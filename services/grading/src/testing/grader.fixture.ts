@@ -110,10 +110,10 @@ export function createGraderFixture(store: GradingStore = openMemoryStore()): Gr
   let drawn = 0
   const grader = createGrader({
     store,
-    nowSeconds: () => clock.unixMs() / 1_000,
-    random: (bytes) => {
+    clock,
+    randomBytes: (size) => {
       drawn += 1
-      return drawn.toString(16).padStart(bytes * 2, '0')
+      return Buffer.from(drawn.toString(16).padStart(size * 2, '0'), 'hex')
     },
   })
   let payments = 0

@@ -3,8 +3,7 @@
  * signed it. https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
  */
 import { z } from 'zod'
-import { keccak } from '../../keccak.ts'
-import { SECP256K1_ORDER, secp256k1 } from '../../secp256k1.ts'
+import { keccak, SECP256K1_ORDER, secp256k1 } from '../../secp256k1.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
   addressSchema,

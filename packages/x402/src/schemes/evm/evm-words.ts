@@ -1,6 +1,6 @@
 /** Hex, words, hashes and event topics of the EVM. */
 import { z } from 'zod'
-import { keccak } from '../../keccak.ts'
+import { keccak } from '../../secp256k1.ts'
 
 /** Bytes in hex with `0x`. */
 export type Hex = `0x${string}`

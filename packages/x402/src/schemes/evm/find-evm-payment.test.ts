@@ -11,8 +11,8 @@ import {
   usedKey,
 } from '../../testing/evm-stand-in.fixture.ts'
 import { X_LAYER_USDT0 } from './evm-asset.ts'
+import { verifyEvmPayment } from './exact-evm-scheme.ts'
 import { findEvmPayment } from './find-evm-payment.ts'
-import { verifyEvmPayment } from './verify-evm-payment.ts'
 
 const OTHER = `0x${'22'.repeat(20)}` as const
 

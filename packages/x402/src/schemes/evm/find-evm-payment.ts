@@ -13,7 +13,11 @@ import {
   TRANSFER_TOPIC,
   uintWord,
 } from './evm-words.ts'
-import { VALIDITY_SLACK_SECONDS } from './verify-evm-payment.ts'
+
+/**
+ * How much longer than requested a payment may be valid (X12): its nonce must be remembered and searched for that long.
+ */
+export const VALIDITY_SLACK_SECONDS = 600
 
 /** Longest `maxTimeoutSeconds` of a requirement; together with the slack it bounds how far back events are searched. */
 export const EVM_TIMEOUT_SECONDS_MAX = 900

@@ -29,7 +29,12 @@ export {
 } from './evm-ledger.ts'
 export type { Hex } from './evm-words.ts'
 export { ExactEvmClient } from './exact-evm-client.ts'
-export { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
+export {
+  createExactEvmScheme,
+  ExactEvmServer,
+  evmRequirement,
+  isSignedByKey,
+  verifyEvmPayment,
+} from './exact-evm-scheme.ts'
 export { isPaidBy } from './find-evm-payment.ts'
 export type { EvmSigner, TransferTypedData } from './transfer-typed-data.ts'
-export { isSignedByKey, verifyEvmPayment } from './verify-evm-payment.ts'

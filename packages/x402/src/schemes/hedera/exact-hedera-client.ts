@@ -9,8 +9,7 @@ import type {
   SchemeNetworkClient,
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
-import { keccak } from '../../keccak.ts'
-import { secp256k1 } from '../../secp256k1.ts'
+import { keccak, secp256k1 } from '../../secp256k1.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,

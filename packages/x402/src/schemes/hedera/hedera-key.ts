@@ -3,8 +3,7 @@
  * 60 µs per signature, where the SDK's JavaScript takes over 1 ms.
  */
 import { createPublicKey, verify } from 'node:crypto'
-import { keccak } from '../../keccak.ts'
-import { secp256k1 } from '../../secp256k1.ts'
+import { keccak, secp256k1 } from '../../secp256k1.ts'
 import { addressOfPoint } from '../evm/authorization.ts'
 import { readMessage, toSigned } from './protobuf.ts'
 import type { SignaturePair, SignedBody } from './read-transfer.ts'

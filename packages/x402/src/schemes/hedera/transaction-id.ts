@@ -1,5 +1,5 @@
 /** A payment's names: its transaction id, its reference on the contract, and the memos of payments and refunds. */
-import { keccak } from '../../keccak.ts'
+import { keccak } from '../../secp256k1.ts'
 import { isAccountId } from './account-id.ts'
 
 /** The parts of a transaction id. `accountId` pays the fee; the times are the start of validity. */
