@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 // What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
 // settled picks, and an import, over an on-disk ledger of synthetic matches. The imports are relative because the service
 // exports none of these parts.
@@ -125,7 +126,7 @@ async function gradeFigure(store: GradingStore, bodies: readonly string[]): Prom
   const grader = createGrader({
     store,
     clock: manualClock(NOW_SECONDS * 1_000),
-    randomBytes: Buffer.alloc,
+    randomBytes,
   })
   const sample = await Promise.all(bodies.map((body) => grader.grade(readGrade(body))))
   if (sample.some(({ outcome }) => outcome !== 'GRADED'))
@@ -164,7 +165,7 @@ async function auditFigures(
   const grader = createGrader({
     store,
     clock: manualClock(NOW_SECONDS * 1_000),
-    randomBytes: Buffer.alloc,
+    randomBytes,
   })
   const picks = bodies.map(readGrade)
   const named = picks.map((pick, index) => ({
