@@ -48,4 +48,4 @@ export type {
 } from './store.ts'
 export { messageOf, type WriteTrouble } from './unavailable.ts'
 export { verifyJournal } from './verify-journal.ts'
-export { type WitnessProblem, WitnessPush } from './witness-push.ts'
+export { type WitnessLead, type WitnessProblem, WitnessPush } from './witness-push.ts'

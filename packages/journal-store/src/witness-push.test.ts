@@ -9,7 +9,7 @@ import {
   rootOf,
 } from '@tallystick/hashchain'
 import { afterEach, expect, test } from 'vitest'
-import { type Witness, type WitnessProblem, WitnessPush } from './witness-push.ts'
+import { type Witness, type WitnessLead, type WitnessProblem, WitnessPush } from './witness-push.ts'
 import { startWitness, type WitnessServer, witnessKey } from './witness-server.fixture.ts'
 
 const ORIGIN = 'care.example.org/user'
@@ -28,6 +28,7 @@ function journalOf(...first: readonly string[]) {
     entries,
     size: () => entries.length,
     verifierKey: logKey,
+    rootAt: async (size: number) => rootOf(leaves().slice(0, size)),
     checkpoint: async () =>
       signer.sign(
         formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: rootOf(leaves()) }),
@@ -52,6 +53,7 @@ async function witnessOf(name: string): Promise<WitnessServer> {
 type Started = {
   readonly push: WitnessPush
   readonly problems: (readonly [string, WitnessProblem])[]
+  readonly leads: readonly WitnessLead[]
   readonly waits: number[]
   readonly kept: () => string | undefined
   /** Lets everything fall due that waits. */
@@ -61,8 +63,9 @@ type Started = {
 function start(
   journal: ReturnType<typeof journalOf>,
   witnesses: readonly Witness[],
-  kept?: string,
+  { givenUp, kept }: { kept?: string | undefined; givenUp?: Record<string, number> } = {},
 ) {
+  const leads: WitnessLead[] = []
   const timers = new Set<() => void>()
   const waits: number[] = []
   const problems: (readonly [string, WitnessProblem])[] = []
@@ -98,6 +101,8 @@ function start(
         },
       }
     },
+    givenUp,
+    onLead: (lead) => leads.push(lead),
     onProblem: (name, problem) => problems.push([name, problem]),
     onError: (error) => {
       throw error
@@ -110,7 +115,7 @@ function start(
       run()
     }
   }
-  return { push, problems, waits, kept: () => stored, elapse } satisfies Started
+  return { push, problems, leads, waits, kept: () => stored, elapse } satisfies Started
 }
 
 const sizes = ({ push }: Started) => push.states().map(({ cosigned }) => cosigned?.size)
@@ -152,7 +157,7 @@ test('a service that has forgotten what was cosigned goes on from the size that 
   expect(witness.asked.slice(1).map((line) => line.split(' ').at(-1))).toEqual(['0', '3'])
   await second.push.close()
   journal.entries.push('e')
-  const third = start(journal, [witness], second.kept())
+  const third = start(journal, [witness], { kept: second.kept() })
   expect(isCosigned(third.push.cosigned(), witness)).toBe(true)
   await expect.poll(() => sizes(third)).toEqual([5])
   expect(witness.asked.slice(3)).toEqual(['POST /witness/add-checkpoint old 4'])
@@ -171,9 +176,10 @@ test.each([
     await expect.poll(honest.kept).toBeDefined()
     await honest.push.close()
     for (const kept of [honest.kept(), undefined]) {
-      const attacker = start(journalOf(...entries), [witness], kept)
+      const attacker = start(journalOf(...entries), [witness], { kept })
       await expect.poll(() => attacker.problems).toEqual([['one.example', problem]])
       expect(attacker.push.states()).toMatchObject([{ problem }])
+      expect(attacker.push.leads()).toMatchObject([{ name: 'one.example', problem, seen: 5 }])
       // What was cosigned before stays what is served.
       expect(attacker.push.cosigned()).toBe(kept)
       await attacker.push.close()
@@ -181,6 +187,36 @@ test.each([
     expect(witness.seen()).toBe(5)
   },
 )
+
+test('C42: the first answer of a witness tells whether the store was put back while it was closed, however late it comes; later ones are of other processes', async () => {
+  const witness = await witnessOf('one.example')
+  const honest = start(journalOf('a', 'b', 'c'), [witness])
+  await expect.poll(honest.kept).toBeDefined()
+  witness.answerInstead(() => ({ status: 409, body: '9\n' }))
+  honest.push.grown()
+  honest.elapse()
+  await honest.push.compared()
+  expect(honest.push.leads()).toEqual([])
+  witness.answerInstead(() => ({ status: 503, body: '' }))
+  const late = start(journalOf('a'), [witness])
+  await late.push.compared()
+  expect(late.push.leads()).toEqual([])
+  witness.answerInstead(undefined)
+  late.elapse()
+  await expect.poll(() => late.leads.length).toBe(1)
+  const lead = { name: 'one.example', problem: 'rolled_back', seen: 3, size: 1 }
+  expect(late.push.leads()).toMatchObject([lead])
+  // What an operator gave up is no news, unless somebody has shown more since.
+  const { verifierKey } = witness
+  for (const [givenUp, count] of [
+    [3, 0],
+    [2, 1],
+  ] as const) {
+    const { push } = start(journalOf('a'), [witness], { givenUp: { [verifierKey]: givenUp } })
+    await push.compared()
+    expect(push.leads()).toHaveLength(count)
+  }
+})
 
 test('a witness that is away holds up no other and is asked again, as late as its failures in a row demand', async () => {
   const journal = journalOf('a')
@@ -256,8 +292,8 @@ test('attack: the kept file was altered, or is another journal’s: it is not se
     note.replace(line, ''),
     'nonsense',
   ])
-    expect(start(journalOf(), [witness], altered).push.cosigned()).toBe(undefined)
-  expect(start(journalOf(), [witness], note).push.cosigned()).toBe(note)
+    expect(start(journalOf(), [witness], { kept: altered }).push.cosigned()).toBe(undefined)
+  expect(start(journalOf(), [witness], { kept: note }).push.cosigned()).toBe(note)
 })
 
 test('an empty journal is shown to nobody', async () => {

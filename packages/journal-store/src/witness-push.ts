@@ -1,14 +1,18 @@
 /**
  * Shows a journal's signed checkpoints to witnesses (https://c2sp.org/tlog-witness) and keeps what they cosign. Each gets the
  * newest one with a proof from the size that it last saw. A witness that is away or refuses delays no other, and is asked
- * again later. A refusal as forked or rolled back is reported, since a person must look.
+ * again later. A refusal as forked or rolled back is reported, since a person must look. If it is what a witness answers
+ * first, or what the cosignatures of an earlier process show, the store was put back while it was closed.
  */
 import {
   formatWitnessRequest,
   openNote,
   parseCheckpoint,
   readCosignatures,
+  type TreeHead,
 } from '@tallystick/hashchain'
+import { isContinued } from './checkpoint-file.ts'
+import type { Journal } from './store.ts'
 
 /** Writes within this time are shown together, milliseconds. */
 const GATHER_MS = 1_000
@@ -40,12 +44,26 @@ type WitnessState = {
   readonly problem?: WitnessProblem | undefined
 }
 
+/** A witness has seen what this store does not have. */
+export type WitnessLead = {
+  /** Its verifier key. */
+  readonly witness: string
+  readonly name: string
+  /** Entries that it has seen. */
+  readonly seen: number
+  /** Entries that are here. */
+  readonly size: number
+  /** `rolled_back`: fewer than it has seen. `forked`: other ones. */
+  readonly problem: Extract<WitnessProblem, 'forked' | 'rolled_back'>
+}
+
 type BackOff = { failed(): number; succeeded(): void }
 
 type WitnessPushOptions = {
   readonly witnesses: readonly Witness[]
   readonly journal: {
     readonly size: () => number
+    readonly rootAt: Journal['rootAt']
     readonly checkpoint: () => Promise<string>
     readonly consistencyProof: (oldSize: number, size: number) => Promise<readonly Uint8Array[]>
     readonly verifierKey: string
@@ -62,6 +80,10 @@ type WitnessPushOptions = {
   /** Counts a witness's failures in a row and says how long to leave it alone. */
   readonly createBackOff: (limits: typeof RETRY) => BackOff
   readonly onProblem: (witness: string, problem: WitnessProblem) => void
+  /** The sizes that an operator gave up, by the verifier keys of the witnesses that have seen them. */
+  readonly givenUp?: Readonly<Record<string, number>> | undefined
+  /** A witness's first answer shows that the store was put back, and nobody gave up what is missing. */
+  readonly onLead?: ((lead: WitnessLead) => void) | undefined
   /** The journal or the file failed. */
   readonly onError: (error: unknown) => void
 }
@@ -72,12 +94,17 @@ type Cosigned = {
   readonly lines: Map<string, string>
 }
 
+/** What an earlier process kept, before anything was compared with it. */
+type Kept = Cosigned & { readonly checkpoint: TreeHead }
+
 type Watched = Witness & {
   readonly name: string
   /** The size that it last saw, as far as is known. */
   seen: number
   /** What it cosigned last. */
   note?: string
+  /** Whether an answer in this process has told what it has seen. */
+  hasTold: boolean
   state: Omit<WitnessState, 'name'>
   readonly backOff: BackOff
   /** Set while it is not asked; calling it ends the wait. */
@@ -87,19 +114,24 @@ type Watched = Witness & {
 const nameOf = ({ verifierKey }: Witness): string => verifierKey.slice(0, verifierKey.indexOf('+'))
 const textOf = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
 
-/** The size in a checkpoint's note; undefined for anything else. */
-function sizeOf(note: string): number | undefined {
+/** The checkpoint in a note; undefined for anything else. */
+function checkpointIn(note: string): TreeHead | undefined {
   const parsed = parseCheckpoint(textOf(note))
-  return parsed.kind === 'checkpoint' ? parsed.checkpoint.size : undefined
+  return parsed.kind === 'checkpoint' ? parsed.checkpoint : undefined
 }
 
 type Outcome =
   | { readonly kind: 'cosigned'; readonly lines: string; readonly atSeconds: number }
   /** It has seen a newer checkpoint of this journal from another process. */
   | { readonly kind: 'overtaken' }
-  | { readonly kind: 'failed'; readonly problem: WitnessProblem }
+  | { readonly kind: 'failed'; readonly problem: WitnessProblem; readonly seen?: number }
 
 const failed = (problem: WitnessProblem): Outcome => ({ kind: 'failed', problem })
+const leads = (problem: WitnessLead['problem'], seen: number): Outcome => ({
+  kind: 'failed',
+  problem,
+  seen,
+})
 const SIZE_ANSWER = /^(0|[1-9]\d{0,15})\n?$/
 
 /** Shows one checkpoint to one witness. */
@@ -118,23 +150,25 @@ async function show(
       const kept = readCosignatures({ note, answer: answer.text, verifierKey: to.verifierKey })
       return kept === undefined ? failed('bad_answer') : { kind: 'cosigned', ...kept }
     }
-    if (answer.status === 422) return failed('forked')
+    if (answer.status === 422) return leads('forked', oldSize)
     if (answer.status !== 409) return failed('refused')
     const seen = Number(SIZE_ANSWER.exec(answer.text)?.[1] ?? Number.NaN)
     if (!Number.isSafeInteger(seen)) return failed('bad_answer')
     // The same size again: the witness has another root there.
-    if (seen === oldSize) return failed('forked')
-    if (seen > size) return seen > journal.size() ? failed('rolled_back') : { kind: 'overtaken' }
+    if (seen === oldSize) return leads('forked', seen)
+    if (seen > size)
+      return seen > journal.size() ? leads('rolled_back', seen) : { kind: 'overtaken' }
     oldSize = seen
   }
   return { kind: 'overtaken' }
 }
 
 /** The kept checkpoint with the witnesses' lines that verify; undefined if it is not the journal's or none verify. */
-function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigned | undefined {
-  const size = sizeOf(kept)
-  if (size === undefined || openNote({ note: kept, verifierKey: ownKey }).kind === 'refused')
+function takeKept(kept: string, of: readonly Watched[], ownKey: string): Kept | undefined {
+  const checkpoint = checkpointIn(kept)
+  if (checkpoint === undefined || openNote({ note: kept, verifierKey: ownKey }).kind === 'refused')
     return undefined
+  const { size } = checkpoint
   const split = kept.indexOf('\n', kept.lastIndexOf('\n\n') + 2) + 1
   const [note, answer] = [kept.slice(0, split), kept.slice(split)]
   const lines = new Map<string, string>()
@@ -147,7 +181,7 @@ function takeKept(kept: string, of: readonly Watched[], ownKey: string): Cosigne
     witness.note = note
     witness.state = { cosigned: { size, atSeconds: own.atSeconds } }
   }
-  return lines.size === 0 ? undefined : { note, size, lines }
+  return lines.size === 0 ? undefined : { note, size, lines, checkpoint }
 }
 
 const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
@@ -156,10 +190,14 @@ const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()]
 export class WitnessPush {
   readonly #options: WitnessPushOptions
   readonly #watched: readonly Watched[]
+  readonly #leads = new Map<string, WitnessLead>()
   #cosigned: Cosigned | undefined
+  /** Until it has been compared. */
+  #kept: Kept | undefined
   #running: Promise<void> | undefined
   #gathering: (() => void) | undefined
   #isDue = false
+  #hasShown = false
   #isClosed = false
 
   constructor(options: WitnessPushOptions) {
@@ -169,17 +207,31 @@ export class WitnessPush {
         ...witness,
         name: nameOf(witness),
         seen: 0,
+        hasTold: false,
         state: {},
         backOff: options.createBackOff(RETRY),
       }),
     )
-    this.#cosigned = takeKept(options.kept ?? '', this.#watched, options.journal.verifierKey)
+    this.#kept = takeKept(options.kept ?? '', this.#watched, options.journal.verifierKey)
+    this.#cosigned = this.#kept
     this.#run()
+  }
+
+  /** Resolves when each witness has been shown the journal once, or has not answered. An empty one is shown to nobody. */
+  async compared(): Promise<void> {
+    await this.#running
+  }
+
+  /** What witnesses have seen and this store does not have. */
+  leads(): readonly WitnessLead[] {
+    return [...this.#leads.values()]
   }
 
   /** The journal has grown. */
   grown(): void {
     if (this.#isClosed || this.#watched.length === 0) return
+    // The first entry of an empty journal: whether it is the first that they see is asked at once.
+    if (!this.#hasShown) return this.#run()
     this.#gathering ??= this.#options.clock.after(GATHER_MS, () => {
       this.#gathering = undefined
       this.#run()
@@ -219,13 +271,16 @@ export class WitnessPush {
     const { journal, keep } = this.#options
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false
+      await this.#compareKept()
       const note = await journal.checkpoint()
-      const size = sizeOf(note)
+      const size = checkpointIn(note)?.size
       // An empty journal has nothing to vouch for.
       if (size === undefined || size === 0) continue
+      this.#hasShown = true
       const before = this.cosigned()
       const asked = this.#watched.filter(
-        (witness) => witness.rest === undefined && witness.note !== note,
+        ({ hasTold, note: cosigned, rest }) =>
+          rest === undefined && !(hasTold && cosigned === note),
       )
       await Promise.all(
         asked.map(async (witness) => {
@@ -238,20 +293,52 @@ export class WitnessPush {
     }
   }
 
+  /** What an earlier process kept of the witnesses tells without them. */
+  async #compareKept(): Promise<void> {
+    const { journal } = this.#options
+    const kept = this.#kept
+    this.#kept = undefined
+    if (kept === undefined) return
+    const size = journal.size()
+    if (await isContinued({ size, rootAt: journal.rootAt }, kept.checkpoint)) return
+    const problem = kept.size > size ? 'rolled_back' : 'forked'
+    for (const witness of this.#watched)
+      if (kept.lines.has(witness.name)) this.#lead(witness, { seen: kept.size, problem })
+  }
+
+  #lead(
+    { name, verifierKey: witness }: Watched,
+    told: Pick<WitnessLead, 'seen' | 'problem'>,
+  ): void {
+    const { givenUp = {}, journal, onLead } = this.#options
+    if (givenUp[witness] === told.seen) return
+    const lead = { witness, name, size: journal.size(), ...told }
+    this.#leads.set(witness, lead)
+    onLead?.(lead)
+  }
+
   #take(
     shown: { readonly note: string; readonly size: number },
     by: Watched,
     outcome: Outcome,
   ): void {
     if (outcome.kind === 'failed') {
-      by.state = { ...by.state, problem: outcome.problem }
+      const { problem, seen } = outcome
+      by.state = { ...by.state, problem }
       this.#restOf(by)
-      return this.#options.onProblem(by.name, outcome.problem)
+      const isLead = problem === 'forked' || problem === 'rolled_back'
+      if (isLead && seen !== undefined && !by.hasTold) this.#lead(by, { seen, problem })
+      by.hasTold ||= isLead
+      return this.#options.onProblem(by.name, problem)
     }
+    const isKnown = by.note === shown.note
+    by.hasTold = true
     by.backOff.succeeded()
     by.state = { cosigned: by.state.cosigned }
     if (outcome.kind === 'overtaken') return
     by.seen = shown.size
+    // Its line of then is kept.
+    if (isKnown) return
     by.note = shown.note
     by.state = { cosigned: { size: shown.size, atSeconds: outcome.atSeconds } }
     if (this.#cosigned?.note !== shown.note) this.#cosigned = { ...shown, lines: new Map() }

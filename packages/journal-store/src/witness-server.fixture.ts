@@ -126,14 +126,16 @@ export async function startWitness(options: { readonly name: string; readonly lo
   let seconds = 1_795_392_000
   const judge = new Judge(logKey, (text) => key.cosign(text, (seconds += 1)))
   const asked: string[] = []
-  let instead: ((body: string) => Answer) | undefined
+  let instead: ((body: string) => Answer | 'nothing') | undefined
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8')
     request.on('data', (piece: string) => (body += piece))
     request.on('end', () => {
       asked.push(`${request.method} ${request.url} ${body.split('\n', 1)[0]}`)
-      const { status, body: text, type = 'text/plain' } = instead?.(body) ?? judge.answer(body)
+      const answer = instead?.(body) ?? judge.answer(body)
+      if (answer === 'nothing') return
+      const { status, body: text, type = 'text/plain' } = answer
       response.writeHead(status, { 'content-type': type }).end(text)
     })
   })
@@ -145,8 +147,8 @@ export async function startWitness(options: { readonly name: string; readonly lo
     /** Requests so far: method, path and the first line of the body. */
     asked,
     seen: () => judge.seen?.size,
-    /** Answers something else from now on; without an argument, follows the protocol again. */
-    answerInstead(answer: ((body: string) => Answer) | undefined): void {
+    /** Answers something else from now on, or not at all; without an argument, follows the protocol again. */
+    answerInstead(answer: ((body: string) => Answer | 'nothing') | undefined): void {
       instead = answer
     },
     close: () =>

@@ -231,6 +231,7 @@ describe('S4', () => {
       '/mcp/2026-07-28',
       '/metrics',
       '/principal',
+      '/reads',
       '/ready',
       '/unheard',
       '/verify',

@@ -21,10 +21,10 @@ import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
-import type { TokenCheck } from './routes/bearer.ts'
+import type { BearerCheckDeps, TokenCheck } from './routes/bearer.ts'
 import { addClinicianRoutes } from './routes/clinician-routes.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
-import { addProofRoutes } from './routes/proof-routes.ts'
+import { addProofRoute, addWitnessesRoute } from './routes/proof-routes.ts'
 import { addReadsRoute, type ReadLog } from './routes/reads-route.ts'
 import {
   addHealthRoute,
@@ -54,6 +54,8 @@ type CareAppDeps = {
   readonly verifier: ChainVerifier
   readonly mcp: McpEndpoint
   readonly witnesses: WitnessPush
+  /** Why nothing of the store may be served: it was put back (C42). */
+  readonly behind: () => Error | undefined
   /** Called for each export: it holds records. */
   readonly noteRead: (row: ReadRow) => void
   readonly readLog: ReadLog
@@ -61,9 +63,13 @@ type CareAppDeps = {
 
 /** Reads, and would a write be committed (S13). */
 async function storeReadiness({
+  behind,
   store,
   writeTrouble,
-}: Pick<CareAppDeps, 'store' | 'writeTrouble'>): Promise<ReadinessFinding> {
+}: Pick<CareAppDeps, 'behind' | 'store' | 'writeTrouble'>): Promise<ReadinessFinding> {
+  const missing = behind()
+  if (missing !== undefined)
+    return { kind: 'not-ready', reason: 'store_behind', details: { sentence: missing.message } }
   const trouble = await writeTrouble()
   if (trouble !== undefined) {
     const { reason, sentence } = trouble
@@ -75,16 +81,12 @@ async function storeReadiness({
 
 /** Builds the application without listening. */
 export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
-  const { config, clock, logger, registry, store, audit, tokens, publish, verifier, mcp } = deps
+  const { config, clock, logger, registry, tokens, mcp } = deps
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
-  const isoNow = () => new Date(clock.unixMs()).toISOString()
-  const verifySignature = createSignatureCheck({ keys: config.WRITE_SECRET, clock })
   const bearer = { tokens, metadataUrl, serviceName }
   const isPrivate = config.VERIFY_NAMES === 'private'
-  const ownLabel =
-    config.BEARER_AUTHOR === 'sub' ? createOwnLabels(config.AUTHOR_LABELS) : undefined
   const cors = corsHook(serviceName)
   const app = await createServiceApp({
     name: 'tallystick-care',
@@ -102,31 +104,10 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
     metricsToken: config.METRICS_TOKEN,
     unroutedHook: cors,
-    routes(scope) {
+    async routes(scope) {
       scope.addHook('onRequest', cors)
-      mcp.addRoutes(scope)
-      addWriteRoute(scope, {
-        serviceName,
-        verifySignature,
-        tokens,
-        ownLabel,
-        language: config.LANGUAGE,
-        publish,
-        audit,
-        isoNow,
-      })
-      addClinicianRoutes(scope, { ...bearer, ownLabel, ...unheardParts(deps) })
-      addReadsRoute(scope, { ...bearer, ownLabel, log: deps.readLog })
-      addProofRoutes(scope, { ...bearer, store, witnesses: deps.witnesses })
-      addVerifyRoutes(scope, {
-        ...bearer,
-        verifier,
-        resource,
-        store,
-        isPrivate,
-        noteRead: deps.noteRead,
-        witnesses: deps.witnesses,
-      })
+      await scope.register(async (records: ServiceApp) => addRecordRoutes(records, deps, bearer))
+      addWitnessesRoute(scope, deps)
       addMetadataRoutes(scope, {
         baseUrl,
         authorizationServers: authorizationServersOf(config),
@@ -143,6 +124,41 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   app.addHook('onRequest', cors)
   app.addHook('onRequest', refuseUnknownPath)
   return app
+}
+
+/** Adds what reads and writes records: nothing of it is served of a store that was put back (C42). */
+function addRecordRoutes(app: ServiceApp, deps: CareAppDeps, bearer: BearerCheckDeps): void {
+  const { audit, behind, clock, config, mcp, publish, store, tokens, verifier, witnesses } = deps
+  const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
+  const ownLabel =
+    config.BEARER_AUTHOR === 'sub' ? createOwnLabels(config.AUTHOR_LABELS) : undefined
+  app.addHook('onRequest', async () => {
+    const trouble = behind()
+    if (trouble !== undefined) throw trouble
+  })
+  mcp.addRoutes(app)
+  addWriteRoute(app, {
+    serviceName,
+    verifySignature: createSignatureCheck({ keys: config.WRITE_SECRET, clock }),
+    tokens,
+    ownLabel,
+    language: config.LANGUAGE,
+    publish,
+    audit,
+    isoNow: () => new Date(clock.unixMs()).toISOString(),
+  })
+  addClinicianRoutes(app, { ...bearer, ownLabel, ...unheardParts(deps) })
+  addReadsRoute(app, { ...bearer, ownLabel, log: deps.readLog })
+  addProofRoute(app, { ...bearer, store })
+  addVerifyRoutes(app, {
+    ...bearer,
+    verifier,
+    resource: `${baseUrl}/mcp`,
+    store,
+    isPrivate: config.VERIFY_NAMES === 'private',
+    noteRead: deps.noteRead,
+    witnesses,
+  })
 }
 
 /** What the clinician's page asks about hearing. */

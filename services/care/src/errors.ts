@@ -4,7 +4,7 @@
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
-import { ChainKeyLost, RecordStoreUnavailable } from './domain/record-store.ts'
+import { ChainKeyLost, RecordStoreUnavailable, StoreBehind } from './domain/record-store.ts'
 import { CARE_SCOPES } from './domain/scopes.ts'
 
 /** Seconds to wait before retrying after a failing store or a full queue. */
@@ -61,6 +61,12 @@ export const careErrors = {
       'The key that this record is sealed under is lost: it takes no further version until the operator restores the key. Nothing was written; other records are not affected.',
     retryAfterSeconds: RETRY_SECONDS,
   },
+  store_behind: {
+    status: 503,
+    meaning:
+      'The store was put back: witnesses have seen records that it does not have. Nothing is read or written until the operator has brought them back or given them up; `message` says what is missing.',
+    retryAfterSeconds: RETRY_SECONDS,
+  },
   store_unavailable: {
     status: 503,
     meaning: 'The record store cannot be read or written. A write may be sent again unchanged.',
@@ -108,5 +114,7 @@ export function dependencyAnswer(error: unknown): ErrorAnswer | undefined {
     return errorAnswer('chain_key_lost', {
       details: { message: careErrors.chain_key_lost.meaning },
     })
+  if (error instanceof StoreBehind)
+    return errorAnswer('store_behind', { details: { message: error.message } })
   return error instanceof RecordStoreUnavailable ? errorAnswer('store_unavailable') : undefined
 }

@@ -19,7 +19,7 @@ import { openReadTrail, readPatientRows } from './adapters/read-trail.ts'
 import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
-import { openWitnesses } from './adapters/witnesses.ts'
+import { openWitnesses, type Witnesses } from './adapters/witnesses.ts'
 import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
 import { EventDeliverer } from './domain/event-deliverer.ts'
@@ -30,7 +30,7 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
-import type { RecordStore } from './domain/record-store.ts'
+import type { RecordJournal, RecordStore } from './domain/record-store.ts'
 import { watchRevocations } from './domain/revocations.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchAdded } from './domain/watch-added.ts'
@@ -218,6 +218,46 @@ const watchGone = ({
     }),
   ])
 
+/** Asks the witnesses whether the store was put back (C42), before anything of it is told. */
+async function compareWithWitnesses(
+  { config, clock }: CareServiceOptions,
+  of: {
+    readonly user: RecordJournal
+    readonly telemetry: Pick<ReturnType<typeof createTelemetry>, 'onWitnessProblem'>
+    readonly onProblem: (error: unknown) => void
+    readonly mcp: Pick<McpEndpoint, 'endStreams'>
+    readonly deliverer: EventDeliverer | undefined
+  },
+): Promise<Witnesses> {
+  const witnesses = openWitnesses({
+    config,
+    clock,
+    journal: of.user,
+    chance: Math.random,
+    onProblem: of.telemetry.onWitnessProblem,
+    onError: of.onProblem,
+    onLead: () => {
+      of.mcp.endStreams()
+      void of.deliverer?.close()
+    },
+  })
+  await witnesses.compared()
+  return witnesses
+}
+
+/** Shows what is written to the witnesses; the first record of an empty store is acknowledged only behind their answer (C42). */
+const provenPublisher =
+  (publish: PublishRecord, { behind, compared, push }: Witnesses): PublishRecord =>
+  async (write) => {
+    if (write.record.audience !== 'user') return publish(write)
+    // A failed write may be durable nevertheless.
+    const outcome = await publish(write).finally(() => push.grown())
+    await compared()
+    const trouble = behind()
+    if (trouble !== undefined) throw trouble
+    return outcome
+  }
+
 const isoOf = (ms: number): string => new Date(ms).toISOString()
 
 /**
@@ -256,20 +296,15 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
   const isoNow = () => isoOf(clock.unixMs())
   const verifier = ending(createChainVerifier({ store, clock, isoOf, ...restsOf(store.journals) }))
-  if (deliverer !== undefined) await ending(deliverer).start()
-  const { onWitnessProblem, startCommit } = telemetry
-  const told = { chance: Math.random, onProblem: onWitnessProblem, onError: onProblem }
-  const witnesses = ending(openWitnesses({ config, journal: store.journals.user, clock, ...told }))
+  if (deliverer !== undefined) ending(deliverer)
+  const told = { telemetry, onProblem, mcp, deliverer }
+  const witnesses = ending(await compareWithWitnesses(options, { ...told, ...store.journals }))
+  const { behind } = witnesses
+  if (behind() === undefined) await deliverer?.start()
+  const { startCommit } = telemetry
   const parts = { config, clock, logger, registry, store, audit, tokens }
   const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), isoNow, startCommit })
-  const publish: PublishRecord = async (write) => {
-    try {
-      return await publisher(write)
-    } finally {
-      // A failed write may be durable nevertheless.
-      if (write.record.audience === 'user') witnesses.push.grown()
-    }
-  }
+  const publish = provenPublisher(publisher, witnesses)
   const readLog: ReadLog = {
     recording: config.READ_AUDIT,
     days: config.READ_AUDIT_DAYS,
@@ -277,7 +312,8 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
   telemetry.measure({ ...figures, events: () => deliverer?.count() ?? 0 })
-  const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble: stores.writeTrouble }
+  const { writeTrouble } = stores
+  const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble, behind }
   const app = await createCareApp({ ...parts, ...shown, publish, noteRead, readLog })
   const ends = opened.move()
   return {

@@ -12,7 +12,7 @@ import {
   type WriteTrouble,
 } from '@tallystick/journal-store'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
-import { DEFAULT_DATABASE_PATH } from '../config.ts'
+import { type CareConfig, DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import {
   type DoneBy,
@@ -40,6 +40,7 @@ import {
   openSqliteRecordReader,
   openSqliteRecordStore,
 } from './sqlite-record-store.ts'
+import { giveUpSeen } from './witnesses.ts'
 import { openSessionStore } from './write-behind-sessions.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
@@ -179,7 +180,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
 /** Opens the records to read, even beside a running service. Rejects with RecordStoreUnavailable. */
 export async function openRecordReader(
   config: StoreConfig,
-): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'close'>> {
+): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'journals' | 'close'>> {
   const { DATABASE_URL } = config
   const options = await recordsOf(config)
   if (DATABASE_URL === undefined) return openSqliteRecordReader(options)
@@ -244,8 +245,25 @@ export async function migrateRecords(ownerUrl: Secret): Promise<void> {
   await migratePostgresStore(POSTGRES_RECORDS, serverOf(ownerUrl))
 }
 
-/** Signs the journals as found, so that a restored backup opens again. Rejects with RecordStoreUnavailable. */
-export async function acceptStore(config: StoreConfig) {
+/**
+ * Signs the journals as found, so that a restored backup opens again, and gives up what witnesses have seen beyond it. Rejects
+ * with RecordStoreUnavailable.
+ */
+export async function acceptStore(
+  config: StoreConfig & Pick<CareConfig, 'WITNESSES'>,
+  clock: Clock,
+) {
+  const journals = await signAsFound(config)
+  const reader = await openRecordReader(config)
+  try {
+    const witnesses = await giveUpSeen({ config, clock, journal: reader.journals.user })
+    return { journals, witnesses }
+  } finally {
+    await reader.close()
+  }
+}
+
+async function signAsFound(config: StoreConfig) {
   const { DATABASE_URL } = config
   const owner = ownerOf(config)
   if (DATABASE_URL === undefined) return acceptSqliteBackup<Audience>(RECORDS, owner)

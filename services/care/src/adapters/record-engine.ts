@@ -18,7 +18,9 @@ import { chainKeysPath } from './sqlite-record-database.ts'
 /** What an engine has open to read. */
 type ReadEngine = {
   readonly source: RecordSource
-  readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
+  readonly journals: Readonly<
+    Record<Audience, Pick<Journal, 'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'>>
+  >
   checkpoint(audience: Audience): string
   verifierKey(audience: Audience): string
   close(): void | Promise<void>
@@ -27,9 +29,6 @@ type ReadEngine = {
 /** The same to write. */
 type RecordEngine = ReadEngine &
   WrittenStore & {
-    readonly journals: Readonly<
-      Record<Audience, Pick<Journal, 'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'>>
-    >
     /** What versions get besides what was asked. */
     readonly writing: Omit<WriterOptions, 'seals'>
     outsideMark(): string | undefined
@@ -69,13 +68,14 @@ const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
 })
 
 /** What can be read beside a running service. */
-export type RecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'close'>
+export type RecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'journals' | 'close'>
 
 export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefined): RecordReader {
   const source = sourceOf(engine, keys)
   return {
     verify: (query) => verifyChains(source, query),
     exportLines: (query) => exportRecordLines(source, query),
+    journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
     close: async () => {
       await engine.close()
       await keys?.close()
@@ -83,7 +83,7 @@ export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefin
   }
 }
 
-function journalOf(engine: RecordEngine, audience: Audience): RecordJournal {
+function journalOf(engine: ReadEngine, audience: Audience): RecordJournal {
   const journal = engine.journals[audience]
   return {
     get size() {
@@ -110,7 +110,6 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
     importLines: (query) => importRecordLines({ ...source, ...engine }, query),
     verifyAdded: (query) => verifyAdded(source, query),
     ...createChainList(engine.source),
-    journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
     outsideMark: () => engine.outsideMark(),
     sealKeyId: keys?.ringKeyId,
   }

@@ -3,8 +3,8 @@ import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/comman
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores } from '../adapters/open-stores.ts'
 import { RECORDS } from '../adapters/sqlite-record-database.ts'
-import { AUDIENCES } from '../wire/records.ts'
-import { storeConfig, storePlace } from './command-config.ts'
+import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { commandConfig, storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */
 export const recordVerbs = databaseVerbs({
@@ -38,20 +38,45 @@ export const backupVerb: CommandVerb = {
   },
 }
 
+type Accepted = Awaited<ReturnType<typeof acceptStore>>
+
+/** Of entries that a checkpoint or a witness counted, those that are not here; `same` unless it counted other ones. */
+function givenUpText(counted: number, { isSame, size }: { isSame: boolean; size: number }): string {
+  if (isSame) return counted > size ? `: ${counted - size} are given up` : ''
+  return `, and not all of them are these: up to ${counted} are given up`
+}
+
+function journalLine(audience: Audience, accepted: Accepted['journals'][Audience]): string {
+  const { isContinued, signedSize, size } = accepted
+  const isSame = isContinued || (signedSize ?? 0) > size
+  const before =
+    signedSize === undefined
+      ? 'there was no checkpoint by this key'
+      : `the last checkpoint counted ${signedSize}${givenUpText(signedSize, { isSame, size })}`
+  return `${audience} journal: ${size} entries accepted; ${before}.`
+}
+
+function witnessLine({ lead, name, problem }: Accepted['witnesses'][number]): string {
+  if (lead !== undefined) {
+    const { problem: kind, seen, size } = lead
+    const given = givenUpText(seen, { isSame: kind === 'rolled_back', size })
+    return `The witness ${name} has seen ${seen}${given}. It cosigns nothing of this journal any more.`
+  }
+  return problem === undefined
+    ? `The witness ${name} has seen nothing that is not here.`
+    : `The witness ${name} did not tell what it has seen (${problem}): that is not counted. If it has seen more, the service serves nothing; then run this again.`
+}
+
 /** `care accept-backup`: signs the journals as a restored backup holds them. */
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
-  summary: 'signs the journals as they are, after a backup was restored on purpose',
+  summary:
+    'signs the journals as they are, after a backup was restored on purpose, and says what is given up, as checkpoints and WITNESSES tell',
   run: async ({ terminal }) => {
-    const accepted = await acceptStore(storeConfig(terminal))
-    for (const audience of AUDIENCES) {
-      const { signedSize, size } = accepted[audience]
-      const before =
-        signedSize === undefined
-          ? 'there was no checkpoint by this key'
-          : `the last checkpoint counted ${signedSize}${signedSize > size ? `: ${signedSize - size} are given up` : ''}`
-      terminal.print(`${audience} journal: ${size} entries accepted; ${before}.`)
-    }
+    const config = { ...storeConfig(terminal), ...commandConfig(terminal, ['WITNESSES']) }
+    const { journals, witnesses } = await acceptStore(config, terminal.clock)
+    for (const audience of AUDIENCES) terminal.print(journalLine(audience, journals[audience]))
+    for (const witness of witnesses) terminal.print(witnessLine(witness))
     return EXIT.done
   },
 }

@@ -306,3 +306,8 @@ export class RecordStoreUnavailable extends Error {
 export class ChainKeyLost extends RecordStoreUnavailable {
   override readonly name = 'ChainKeyLost'
 }
+
+/** Witnesses have seen records that are not here: the store was put back (C42). Nothing of it may be served or added to. */
+export class StoreBehind extends RecordStoreUnavailable {
+  override readonly name = 'StoreBehind'
+}

@@ -13,18 +13,10 @@ import type { Audience } from '../wire/records.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
 import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
 
-type ProofDeps = BearerCheckDeps & {
-  readonly store: Pick<RecordStore, 'journals' | 'leaf'>
-  readonly witnesses: Pick<WitnessPush, 'cosigned' | 'states'>
-}
+type ProofDeps = BearerCheckDeps & { readonly store: Pick<RecordStore, 'journals' | 'leaf'> }
 
 const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex')
 const originOf = (verifierKey: string): string => verifierKey.slice(0, verifierKey.indexOf('+'))
-
-export function addProofRoutes(app: ServiceApp, deps: ProofDeps): void {
-  addProofRoute(app, deps)
-  addWitnessesRoute(app, deps)
-}
 
 type Asked = {
   readonly journal: Audience
@@ -56,7 +48,7 @@ async function prove(
   return { kind: 'consistency', ...of, oldSize: old, oldRootHash, proof }
 }
 
-function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
+export function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
   const { store } = deps
   const schema = {
     tags: ['verify'],
@@ -104,7 +96,17 @@ function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
   })
 }
 
-function addWitnessesRoute(app: ServiceApp, { store, witnesses }: ProofDeps): void {
+/** It holds no record, and is served also of a store that was put back (C42). */
+export function addWitnessesRoute(
+  app: ServiceApp,
+  {
+    store,
+    witnesses,
+  }: {
+    readonly store: Pick<RecordStore, 'journals'>
+    readonly witnesses: Pick<WitnessPush, 'cosigned' | 'states'>
+  },
+): void {
   const schema = {
     tags: ['verify'],
     summary: 'Who has cosigned the journal of speakable records.',

@@ -99,8 +99,13 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     const isForbidden = target !== undefined && !isWithin(target.slot, reader.visible)
     if (uri !== undefined && (target === undefined || isForbidden))
       return sendError(reply, unknownUri(uri))
-    const { visible: reach, isAnonymous } = reader
-    const run = await deps.verifier.verify({ reach, isAnonymous, slot: target?.slot })
+    // Anybody may have a token of a trusted issuer: without a right here its holder waits with the visitors.
+    const isAnonymous = !reader.hasRights
+    const run = await deps.verifier.verify({
+      reach: reader.visible,
+      isAnonymous,
+      slot: target?.slot,
+    })
     switch (run.kind) {
       case 'busy':
         return sendError(reply, errorAnswer('busy'))
