@@ -20,6 +20,7 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
+import { createChangeCursors } from '../../../services/care/src/mcp/change-cursors.ts'
 import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/frames.ts'
 import { DEFAULT_MCP_LIMITS } from '../../../services/care/src/mcp/limits.ts'
 import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
@@ -64,6 +65,7 @@ const context: CallContext = {
   limits: DEFAULT_MCP_LIMITS,
   verifyUrl: undefined,
   unheard: { heard: () => undefined },
+  changeCursors: createChangeCursors(Buffer.alloc(32)),
   principal: { sub: 'bench', scopes: ['care.read.user'] },
 }
 

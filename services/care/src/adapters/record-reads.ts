@@ -1,12 +1,6 @@
 // The reading half of the store: single versions, and lists. A read of a single chain is one statement, so it shows one moment.
 // stored-record.ts turns rows into domain values.
-import type {
-  ChainsQuery,
-  ErasedName,
-  NamesQuery,
-  RecordStore,
-  WrittenVersion,
-} from '../domain/record-store.ts'
+import type { ChainsQuery, ErasedName, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { Reach } from '../domain/scopes.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import { type ChainSeals, chainName, namesOfChain } from './chain-keys.ts'
@@ -18,7 +12,6 @@ import {
   inByteOrder,
   isErased,
   latestOf,
-  markOf,
   namedChain,
   recordOfRow,
   slotOfChain,
@@ -72,6 +65,10 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
       const found = await findWithBefore(source, slot, number)
       return versionOf(found, number, await findSeal(slot, found))
     },
+    leafAt: async (audience, leaf) => {
+      const [row] = await ask<readonly [number, string]>(sql.of[audience].leafAt, [leaf])
+      return row && { leaf, place: row[0], hash: row[1] }
+    },
     leaf: async (slot, version) => {
       const found = await findChain(source, slot)
       // For readers an erased chain does not exist.
@@ -112,7 +109,6 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
       })
     },
     names: (query) => namesOf(source, query),
-    written: (query) => writtenOf(source, query),
   } satisfies Partial<RecordStore>
 }
 
@@ -183,41 +179,4 @@ async function namesOf(
     return (await ask<readonly [string]>(ofPatient, [audience, from, limit, patient])).flat()
   }
   return inByteOrder((await Promise.all(reach.map(namesIn))).flat()).slice(0, limit)
-}
-
-/** The versions behind one: by the order of leaves, or by the chains of each patient of a narrowed reach. */
-async function writtenOf(
-  { ask, sql }: RecordSource,
-  { audience, behind, limit, reach }: Parameters<RecordStore['written']>[0],
-): Promise<readonly WrittenVersion[] | undefined> {
-  const { places: placesSql, written, writtenOfPatient } = sql.of[audience]
-  let after = -1
-  if (behind !== undefined) {
-    const { domain, mark, patient, version } = behind
-    const values = [audience, patient, domain, version]
-    const places = await ask<readonly [number, string]>(placesSql, values)
-    const found = places.find(([, hash]) => markOf(hash) === mark)
-    if (found === undefined) return undefined
-    after = found[0]
-  }
-  type Row = readonly [leaf: number, patient: string, domain: string, version: number, hash: string]
-  const parts = reach.filter((part) => part.audience === audience)
-  const rows = await Promise.all(
-    parts.map(async ({ patient }) =>
-      patient === undefined
-        ? ask<Row>(written, [after, limit])
-        : ask<Row>(writtenOfPatient, [after, limit, patient]),
-    ),
-  )
-  return rows
-    .flat()
-    .toSorted(([left], [right]) => left - right)
-    .slice(0, limit)
-    .map(([, patient, domain, version, leafHash]) => ({
-      patient,
-      domain,
-      audience,
-      version,
-      mark: markOf(leafHash),
-    }))
 }

@@ -19,9 +19,7 @@ type Dialect = {
   readonly leafHash: (row: string) => string
   /** Finds no trace of a chain of the other audience, in the same time as for no chain (C30). */
   readonly bySlot: string
-  /** All versions of each chain `c`, never past those of others. */
-  readonly ofEach: (table: string) => string
-  /** The same from place $1 to before place $2. */
+  /** Versions of each chain `c` from place $1 to before place $2, never past those of others. */
   readonly ofEachBehind: (table: string) => string
   /** Versions of topics in a range of places, each topic's in an order; see behindSql. */
   readonly ofTopicsBehind: (table: string, order: string) => string
@@ -39,7 +37,6 @@ const SQLITE: Dialect = {
   list: (rows) => [JSON.stringify(rows)],
   leafHash: (row) => `lower(hex(${row}.leaf_hash))`,
   bySlot: 'INDEXED BY chains_by_slot',
-  ofEach: (table) => table,
   ofEachBehind: (table) => table,
   ofTopicsBehind: (table, order) =>
     `json_each($1) asked CROSS JOIN chains c CROSS JOIN ${table} v ON v.at IN
@@ -58,7 +55,6 @@ const POSTGRES: Dialect = {
     first.map((cell, column) => [cell, ...others.map((row) => row[column])]),
   leafHash: (row) => `encode(${row}.leaf_hash, 'hex')`,
   bySlot: '',
-  ofEach: (table) => `LATERAL (SELECT * FROM ${table} WHERE chain = c.id OFFSET 0)`,
   ofEachBehind: (table) =>
     `LATERAL (SELECT * FROM ${table} WHERE chain = c.id AND place >= $1 AND place < $2 OFFSET 0)`,
   ofTopicsBehind: (table, order) =>
@@ -107,7 +103,7 @@ const versionCells = (row: string, { leafHash }: Dialect): string =>
 
 /** The statements over one audience's versions. */
 function versionSql(dialect: Dialect, audience: Audience) {
-  const { bySlot, isOneOf, ofEach } = dialect
+  const { bySlot, isOneOf } = dialect
   const leafHash = dialect.leafHash('v')
   const table = VERSION_TABLES[audience]
   const version = versionCells('v', dialect)
@@ -129,7 +125,6 @@ function versionSql(dialect: Dialect, audience: Audience) {
         WHERE c.audience = $1 AND c.id > $2 AND ${IS_READ} ${patient === '' ? '' : 'AND c.patient = $5'}
       ) changed WHERE first_since IS NOT NULL ORDER BY id LIMIT $3`,
   })
-  const written = `SELECT v.at, c.patient, c.domain, v.version, ${leafHash} FROM`
   return {
     /** A chain and its three newest versions: the newest one, what it corrects, and what that is linked to. */
     newest: `${found(chainOfSlot, `>= ${newest} - 2`)} ${isSlot}`,
@@ -159,18 +154,10 @@ function versionSql(dialect: Dialect, audience: Audience) {
     leafBytes: `SELECT coalesce(sum(octet_length(body)), 0) FROM ${table} WHERE at >= $1 AND at < $2`,
     leafHashes: `SELECT ${leafHash} FROM ${table} v WHERE at >= $1 AND at < $2 ORDER BY at`,
     versions: `${versions} v.chain = $1 AND v.version > $2 AND v.version <= $3 ORDER BY v.version LIMIT $4`,
-    /** Also in freed chains: a reader may have come as far as one of them. */
-    places: `SELECT v.at, ${leafHash} FROM ${chainOfSlot} JOIN ${table} v ON v.chain = c.id
-      WHERE ${isTopic} AND v.version = $4`,
+    leafAt: `SELECT v.place, ${leafHash} FROM ${table} v WHERE v.at = $1`,
     hashesOfChain: `SELECT ${leafHash} FROM ${table} v WHERE chain = $1 ORDER BY version`,
     forgetRequests: `DELETE FROM requests WHERE audience = $1
       AND leaf_index IN (SELECT at FROM ${table} WHERE chain = $2)`,
-    // CROSS JOIN keeps the tables in the order written.
-    written: `${written} ${table} v CROSS JOIN chains c
-      WHERE c.id = v.chain AND v.at > $1 AND ${IS_READ} ORDER BY v.at LIMIT $2`,
-    writtenOfPatient: `${written} chains c CROSS JOIN ${ofEach(table)} v
-      WHERE v.chain = c.id AND c.audience = '${audience}' AND c.patient = $3 AND v.at > $1
-        AND ${IS_READ} ORDER BY v.at LIMIT $2`,
     behind: behindSql(dialect, audience),
   }
 }

@@ -169,12 +169,6 @@ export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
   }
 }
 
-/** Hexadecimal digits of a leaf's hash that distinguish versions in one place. */
-const MARK_DIGITS = 16
-
-/** How a version's row is identified in the order of writing. */
-export const markOf = (leafHash: string): string => leafHash.slice(0, MARK_DIGITS)
-
 /** Names, each once, in the order of their UTF-8 bytes, as in both engines' indexes. */
 export const inByteOrder = (names: readonly string[]): readonly string[] =>
   [...new Set(names)]

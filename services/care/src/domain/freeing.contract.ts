@@ -97,8 +97,7 @@ export function describeFreeing(
       await plant()
       await suite.write({ ...PLANTED, domain: 'walks', value: 'stays' })
       const audience = 'assistant' as const
-      const [first, second] =
-        (await suite.store.written({ audience, reach: [{ audience }], limit: 9 })) ?? []
+      const [first, second] = await suite.store.behind({ reach: [{ audience }], from: 0, limit: 9 })
       await under.free(PLANTED)
       expect(await suite.store.latest(PLANTED)).toEqual({ kind: 'absent' })
       expect(await suite.store.version(PLANTED, 1)).toEqual({ kind: 'absent' })
@@ -114,10 +113,12 @@ export function describeFreeing(
         const changed = { reach, sinceIso: '0000-01-01T00:00:00.000Z', limit: 9 }
         expect(await suite.store.changedChains(changed)).toMatchObject([{ domain: 'walks' }])
         // A host that has come as far as the freed chain goes on from there.
-        for (const behind of [undefined, first, second])
-          expect(await suite.store.written({ audience, reach, behind, limit: 9 })).toMatchObject([
+        for (const behind of [undefined, first, second]) {
+          const from = behind === undefined ? 0 : behind.place + 1
+          expect(await suite.store.behind({ reach, from, limit: 9 })).toMatchObject([
             { domain: 'walks', version: 1 },
           ])
+        }
       }
       const bundle = (
         await collect(

@@ -77,13 +77,6 @@ export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority' | 'language'
   readonly firstSince: number
 }
 
-/** One version in the order of writing: a place to continue from. */
-export type WrittenVersion = ChainSlot & {
-  readonly version: number
-  /** Begins its leaf's hash: distinguishes it from another version in its place, in a restored store. */
-  readonly mark: string
-}
-
 export type NamesQuery = {
   readonly of: 'patient' | 'domain'
   readonly reach: readonly Reach[]
@@ -210,16 +203,6 @@ export type RecordStore = {
       readonly sinceIso: string
     },
   ): Promise<readonly ChangedChain[]>
-  /**
-   * Versions of one audience in the order in which they were written, after `behind`, at most `limit`; none of an erased
-   * chain. Undefined if `behind` was never written here.
-   */
-  written(query: {
-    readonly audience: Audience
-    readonly reach: readonly Reach[]
-    readonly behind?: WrittenVersion | undefined
-    readonly limit: number
-  }): Promise<readonly WrittenVersion[] | undefined>
   /** Versions of a chain in order, after `after`, at most `limit`. Those that do not hold count but are left out. */
   versions(query: {
     readonly slot: ChainSlot
@@ -272,6 +255,11 @@ export type RecordStore = {
    */
   outsideMark(): string | undefined
   readonly journals: Readonly<Record<Audience, RecordJournal>>
+  /** A journal's leaf, whose chain may be erased or freed: its hash, and its place in the order of all commits. */
+  leafAt(
+    audience: Audience,
+    leaf: number,
+  ): Promise<{ readonly leaf: number; readonly hash: string; readonly place: number } | undefined>
   /** A version's leaf in its journal, by default the newest version's; undefined if there is none. */
   leaf(slot: NamedChain, version: number | undefined): Promise<JournalLeaf | undefined>
   /**

@@ -109,27 +109,51 @@ describe('C26: changes_since', () => {
     expect((await changes(user, before[0]?.cursor)).changed).toHaveLength(1)
   })
 
+  it('a reader who gains a scope is told of what it hid, from its beginning', async () => {
+    const host = await fixture.open(USER)
+    await plan('Watch for falls.')
+    await tea('One sugar.')
+    const { cursor } = await changes(host)
+    const { changed } = await changes(await fixture.open(BOTH), cursor)
+    expect(changed.map(({ uri }) => uri)).toEqual(['care-internal://ann/plan'])
+  })
+
+  it('its cursor says nothing, and what is told by it comes in the order of all commits', async () => {
+    const host = await fixture.open(BOTH)
+    await plan('Watch for falls.')
+    await tea('One sugar.')
+    const { changed, cursor } = await changes(host)
+    expect(changed.map(({ uri }) => uri)).toEqual(['care-internal://ann/plan', 'care://ann/tea'])
+    // One block: as long as any other, whatever was told.
+    expect(cursor).toMatch(/^[\w-]{22}$/)
+  })
+
+  const refused = {
+    content: [{ type: 'text', text: 'arguments.cursor: unknown cursor' }],
+    isError: true,
+  }
+
   it.each([
     ['that is none', 'x'],
-    ['of another shape', Buffer.from('[null]').toString('base64url')],
-    [
-      'that names a version which was never written',
-      Buffer.from('[["care://ann/tea/9","0000000000000000"],null]').toString('base64url'),
-    ],
-    [
-      'that names what its reader may not see',
-      Buffer.from('[null,["care-internal://ann/plan/1","0000000000000000"]]').toString('base64url'),
-    ],
-    [
-      'of a store that was put back, in which another version stands in its place',
-      Buffer.from('[["care://ann/tea/1","0000000000000000"],null]').toString('base64url'),
-    ],
+    ['that names a record', Buffer.from('care://ann/tea/1').toString('base64url')],
+    ['that nobody gave', 'a'.repeat(21) + 'A'],
   ])('a cursor %s is refused, and all such alike', async (_, cursor) => {
     await tea('One sugar.')
     await plan('Watch for falls.')
-    expect(await callTool(await fixture.open(USER), cursor)).toEqual({
-      content: [{ type: 'text', text: 'arguments.cursor: unknown cursor' }],
-      isError: true,
-    })
+    expect(await callTool(await fixture.open(USER), cursor)).toEqual(refused)
+  })
+
+  it('a cursor of a store that was put back is refused, whether its place is missing or another version stands there', async () => {
+    const host = await fixture.open(USER)
+    await tea('One sugar.')
+    const { cursor } = await changes(host)
+    const leafAt = fixture.store.leafAt.bind(fixture.store)
+    fixture.store.leafAt = async () => undefined
+    expect(await callTool(host, cursor)).toEqual(refused)
+    const hash = '0'.repeat(64)
+    fixture.store.leafAt = async (_, leaf) => ({ leaf, place: leaf, hash })
+    expect(await callTool(host, cursor)).toEqual(refused)
+    fixture.store.leafAt = leafAt
+    expect((await changes(host, cursor)).changed).toEqual([])
   })
 })

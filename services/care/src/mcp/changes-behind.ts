@@ -1,19 +1,16 @@
 /**
  * What was written after a cursor, for hosts that receive no notifications (C26). A cursor is a place in the order of
  * writing, not a time, so nothing is skipped whatever clocks do. An incomplete answer says so, and its cursor continues where
- * it ends. The cursor names the last versions reported to its reader, not their numbers, which would reveal how much is
- * written that the reader may not see.
+ * it ends. It goes by the last versions reported to its reader: one that moved with the journals would tell how much is
+ * written that the reader may not see. Both journals have their own, so that who gains a scope has skipped nothing of it.
  */
-import { z } from 'zod'
-import type { WrittenVersion } from '../domain/record-store.ts'
-import { mayRead, reachOf } from '../domain/scopes.ts'
-import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import type { PlacedVersion } from '../domain/record-store.ts'
+import { reachOf } from '../domain/scopes.ts'
+import { chainUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { NOTHING_TOLD, type ToldParts, toldUpTo } from './change-cursors.ts'
 import { type ChangedRecord, changeOfChain, type ToldChanges } from './changes-since.ts'
 import { type CallContext, noteRead, unknownCursor } from './visible-records.ts'
-
-/** The last version reported of each audience; absent until one was. */
-type Place = { readonly [Name in Audience]?: WrittenVersion | undefined }
 
 type ChangesBehind = ToldChanges & {
   readonly cursor: string
@@ -26,7 +23,8 @@ export async function changesBehind(
   context: CallContext,
   cursor: string | undefined,
 ): Promise<ChangesBehind> {
-  const { place, truncated, versions } = await readPage(context, readPlace(context, cursor))
+  const told = await readTold(context, cursor)
+  const { truncated, versions } = await readPage(context, told)
   const byChain = Map.groupBy(versions, (version) => chainUri(version))
   const changed: ChangedRecord[] = []
   const failed: string[] = []
@@ -40,67 +38,64 @@ export async function changesBehind(
     else changed.push(change)
     noteRead(context, change === undefined ? 'broken' : 'served', uri)
   }
-  return { changed, revisions: versions.length, failed, cursor: cursorAt(place), truncated }
+  const next = context.changeCursors.write(await addTold(context, told.parts, versions))
+  return { changed, revisions: versions.length, failed, cursor: next, truncated }
 }
 
-/** The next versions of both audiences, one after the other, as many as fit an answer. */
-async function readPage(context: CallContext, from: Place) {
-  const reach = reachOf(context.principal.scopes)
-  let room = context.limits.pageVersions
-  let place = from
-  let truncated = false
-  const versions: WrittenVersion[] = []
+type Told = {
+  readonly parts: ToldParts
+  /** The places from which on versions of each audience were not told. */
+  readonly from: Readonly<Record<Audience, number>>
+}
+
+/** What the reader of a cursor was told. One that does not fit the journals is of another store, or none at all. */
+async function readTold({ changeCursors, store }: CallContext, cursor?: string): Promise<Told> {
+  if (cursor === undefined)
+    return {
+      parts: { user: NOTHING_TOLD, assistant: NOTHING_TOLD },
+      from: { user: 0, assistant: 0 },
+    }
+  const parts = changeCursors.read(cursor)
+  if (parts === undefined) throw unknownCursor()
+  const findFrom = async (audience: Audience): Promise<number> => {
+    const { mark, size } = parts[audience]
+    if (size === 0 && mark === NOTHING_TOLD.mark) return 0
+    const last = await store.leafAt(audience, size - 1)
+    if (last === undefined || toldUpTo(last).mark !== mark) throw unknownCursor()
+    return last.place + 1
+  }
+  return { parts, from: { user: await findFrom('user'), assistant: await findFrom('assistant') } }
+}
+
+/** The next versions in the order of writing, as many as fit an answer. */
+async function readPage(
+  { limits, principal, store }: CallContext,
+  { from }: Told,
+): Promise<{ readonly versions: readonly PlacedVersion[]; readonly truncated: boolean }> {
+  const room = limits.pageVersions
+  const found = await Promise.all(
+    AUDIENCES.map(async (audience) => {
+      const reach = reachOf(principal.scopes).filter((part) => part.audience === audience)
+      // One more than the room, to find out whether there is another.
+      const query = { reach, from: from[audience], limit: room + 1 }
+      return reach.length === 0 ? [] : await store.behind(query)
+    }),
+  )
+  const all = found.flat().toSorted((left, right) => left.place - right.place)
+  return { versions: all.slice(0, room), truncated: all.length > room }
+}
+
+/** What a reader was told once it has these versions too. */
+async function addTold(
+  { store }: CallContext,
+  parts: ToldParts,
+  versions: readonly PlacedVersion[],
+): Promise<ToldParts> {
+  const next = { ...parts }
   for (const audience of AUDIENCES) {
-    if (!reach.some((part) => part.audience === audience)) continue
-    // One more than the room, to find out whether there is another.
-    const limit = room + 1
-    const behind = from[audience]
-    const found = await context.store.written({ audience, reach, behind, limit })
-    if (found === undefined) throw unknownCursor()
-    const taken = found.slice(0, room)
-    truncated ||= found.length > taken.length
-    room -= taken.length
-    place = { ...place, [audience]: taken.at(-1) ?? behind }
-    versions.push(...taken)
+    const last = versions.findLast((version) => version.audience === audience)
+    const leaf = last && (await store.leafAt(audience, last.leaf))
+    if (leaf !== undefined) next[audience] = toldUpTo(leaf)
   }
-  return { place, truncated, versions }
-}
-
-/** `[URI, mark]` of the last version reported of each audience, in their order; null if there is none. */
-const cursorShape = z.array(z.tuple([z.string(), z.string()]).nullable()).length(AUDIENCES.length)
-
-const cursorAt = (place: Place): string =>
-  Buffer.from(
-    JSON.stringify(
-      AUDIENCES.map((audience) => {
-        const last = place[audience]
-        return last === undefined ? null : [versionUri(last, last.version), last.mark]
-      }),
-    ),
-  ).toString('base64url')
-
-/** The place that a cursor names. One that names what the caller may not see is no cursor. */
-function readPlace(context: CallContext, cursor: string | undefined): Place {
-  if (cursor === undefined) return {}
-  const place: Partial<Record<Audience, WrittenVersion>> = {}
-  for (const [at, part] of partsOf(cursor).entries()) {
-    if (part === null) continue
-    const [uri, mark] = part
-    const parsed = parseRecordUri(uri)
-    const audience = AUDIENCES[at]
-    if (parsed?.version === undefined || audience === undefined) throw unknownCursor()
-    const { slot, version } = parsed
-    if (slot.audience !== audience || !mayRead(context.principal.scopes, slot))
-      throw unknownCursor()
-    place[audience] = { ...slot, version, mark }
-  }
-  return place
-}
-
-function partsOf(cursor: string): z.output<typeof cursorShape> {
-  try {
-    return cursorShape.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')))
-  } catch {
-    throw unknownCursor() // neither JSON nor of that shape
-  }
+  return next
 }

@@ -18,6 +18,7 @@ import { type ChainSlot, chainUri, type NamedChain } from '../wire/record-uri.ts
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
 import { createHostGuard, createOriginGuard } from './admission.ts'
+import { createChangeCursors } from './change-cursors.ts'
 import { registerMethods } from './dispatch.ts'
 import { createEventIds } from './event-ids.ts'
 import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
@@ -83,7 +84,7 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /** Takes over an earlier process's sessions. Rejects with `RecordStoreUnavailable`. */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
-  const { store, clock, serviceName, version, sessions: kept, speech, noteRead, verifyUrl } = deps
+  const { store, clock, serviceName, version, sessions: kept } = deps
   const { isRevoked = () => false, observe = () => undefined, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = createFlush(kept, observe)
@@ -126,11 +127,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'stream-ended', reason })
     },
   })
-  const onSpeech = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
-  const audio = speech && createRecordAudio({ speech, onFailure: onSpeech })
-  const records = { store, clock, audio, limits, unheard, noteRead, verifyUrl }
-  const { language, timeZone } = deps
-  const services: McpServices = { ...records, serviceName, version, language, timeZone }
+  const services = servicesOf(deps, { observe, limits, unheard, eventKey: restored.eventKey })
   const register = registerMethods({ ...services, registry, flush }, onFailure)
   const server = await SessionServer.start({ serviceName, version, register })
   const guards = guardsOf(deps)
@@ -151,6 +148,23 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     addModernRoute(app)
   }
   return { hub: createSessionHub(shared), ...operating({ ...shared, streams }, addRoutes) }
+}
+
+/** What every method of both revisions needs. */
+function servicesOf(
+  { speech, ...deps }: McpEndpointDeps,
+  on: Pick<McpServices, 'limits' | 'unheard'> & {
+    readonly observe: (event: McpEvent) => void
+    readonly eventKey: Uint8Array
+  },
+): McpServices {
+  const { clock, language, noteRead, serviceName, store, timeZone, verifyUrl, version } = deps
+  const { eventKey, limits, observe, unheard } = on
+  const onFailure = (error: SpeechUnavailable) => observe({ kind: 'speech-failed', error })
+  const audio = speech && createRecordAudio({ speech, onFailure })
+  const changeCursors = createChangeCursors(eventKey)
+  const said = { serviceName, version, verifyUrl, language, timeZone }
+  return { store, clock, audio, limits, unheard, noteRead, changeCursors, ...said }
 }
 
 /** Failures to store sessions are reported: they go on in memory. */

@@ -21,6 +21,7 @@ import {
 } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { valueText } from '../wire/text-of-others.ts'
+import type { createChangeCursors } from './change-cursors.ts'
 import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
@@ -33,6 +34,7 @@ export type McpServices = {
   readonly serviceName: string
   readonly version: string
   readonly limits: McpLimits
+  readonly changeCursors: ReturnType<typeof createChangeCursors>
   /** Of records that name none (LANGUAGE); undefined if nobody has said it. */
   readonly language?: string | undefined
   /** By whose calendar a day is "yesterday" (TIME_ZONE); UTC by default. */
