@@ -1,7 +1,7 @@
 // Takes an export of a whole store up into an empty one: the same entries at the same leaves, so the same hashes and roots, under
 // this store's own keys, or in the clear without any. Three things stay behind, since no export holds them: requests that may
 // be sent again, and who erased or freed a chain and why.
-import { rootOf } from '@tallystick/hashchain'
+import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { readJournalEntry } from '../domain/journal-entry.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type ExportReport, readExportLine, verifyExport } from '../domain/verify-export.ts'
@@ -32,7 +32,7 @@ type ImportedChain = StoredSlot & {
   headHash: string
   isWithdrawn: boolean
   /** Of an erased chain. */
-  readonly leaves: Uint8Array[]
+  readonly leaves: CompactRange
 }
 
 /** A version with its chain and its leaf. */
@@ -95,7 +95,8 @@ function chainsOfReport({ chains }: ExportReport): ReadonlyMap<string, ImportedC
     const made = { ...slot, turn: turnIn(`${slot.patient}|${slot.domain}`), id: found.size + 1 }
     const { freed, ...own } = slot
     const uri = chainUri(freed > 0 ? slot : own)
-    found.set(uri, { ...made, version: 0, headHash: '', isWithdrawn: false, leaves: [] })
+    const leaves = createCompactRange()
+    found.set(uri, { ...made, version: 0, headHash: '', isWithdrawn: false, leaves })
   }
   return found
 }
@@ -172,7 +173,7 @@ function cells(
   seal: ChainSeal,
 ): readonly (string | Uint8Array)[] {
   if (line.kind === 'erased') {
-    chain.leaves.push(leaf)
+    chain.leaves.append(leaf)
     return ['', new Uint8Array()]
   }
   chain.headHash = line.versionHash
@@ -191,7 +192,7 @@ const writeMarks = (
     for (const chain of chains) {
       if (chain.freed > 0) run(target.source.sql.noteFree, [chain.id, at, BY.actor, BY.reason])
       if (!chain.isErased) continue
-      const root = Buffer.from(rootOf(chain.leaves)).toString('hex')
+      const root = Buffer.from(chain.leaves.rootHash()).toString('hex')
       run(ERASE, [root, ERASED_HEAD, chain.id])
       run(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
     }
