@@ -286,6 +286,23 @@ describe('several processes', () => {
     await other.close()
   })
 
+  it('one that another process has locked for long opens and is read; a new one is the service’s own error', async () => {
+    const store = await openNotes(COMMON_NOTES)
+    await appendText(store, 'one')
+    await store.close()
+    const paths = [databasePath, join(folder, 'new')]
+    const others = paths.map((path) => new DatabaseSync(path))
+    for (const other of others) other.exec('BEGIN IMMEDIATE')
+    const [there, empty] = paths.map((path) =>
+      openNotes({ ...COMMON_NOTES, busyTimeoutMs: 1 }, { databasePath: path }),
+    )
+    await expect(empty).rejects.toThrow(NotesUnavailable)
+    const reader = await there
+    expect(reader?.journals.notes.size).toBe(1)
+    for (const other of others) other.close()
+    await reader?.close()
+  })
+
   it.each([
     ['nothing', '', { kind: 'intact', size: 520 }],
     ['a text', "UPDATE notes SET text = 'altered' WHERE at = 7", { kind: 'broken', index: 7 }],

@@ -1,18 +1,9 @@
-/** What trouble leaves of a ledger on PostgreSQL: kill -9, a server that crashes, answers of COMMIT that are torn off. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
+/** What answers of COMMIT that are torn off leave of a ledger and of payments; journal-store has kills and crashes. */
+import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { openTornCommits } from '@tallystick/journal-store/torn-commits'
 import { systemClock } from '@tallystick/service-kit'
-import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { reservationOf } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { readFootballData } from '../ingest/football-data.ts'
-import { ingestPayload } from '../ingest/ingest-payload.ts'
-import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import {
@@ -23,11 +14,6 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
-
-const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
-const NOW_SECONDS = 1_780_000_000
-const PAST_MATCHES = 1_500
-const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 20 : 2
 
 const observed = (name: string) =>
   sampleObservation({
@@ -52,58 +38,6 @@ describe.skipIf(isSkipped)(
     })
     afterEach(() => ledgers.endLedgers())
     afterAll(() => ledgers.end())
-
-    const committed = async (): Promise<number> => {
-      const { rows } = await runSql(ledger.ownerUrl, 'SELECT size FROM grading.journals')
-      return Number((rows[0] as { size: string }).size)
-    }
-
-    test(`kill -9 of an import, ${KILLS} times, leaves a ledger that verifies, and the import again completes it`, async () => {
-      const file = join(ledger.folder, 'table.csv')
-      writeFileSync(
-        file,
-        syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: PAST_MATCHES, comingMatches: 0 }),
-      )
-      for (let kill = 1; kill <= KILLS; kill += 1) {
-        const child = spawn(process.execPath, [COMMAND, 'import', file], {
-          env: {
-            ...NODE_ENVIRONMENT,
-            DATABASE_URL: ledger.url,
-            DATABASE_PATH: ledger.identity.databasePath,
-            CHECKPOINT_KEY: Buffer.from(ledger.identity.checkpointSeed).toString('base64'),
-          },
-          stdio: 'ignore',
-        })
-        const ended = once(child, 'exit')
-        await expect.poll(committed, { interval: 5 }).toBeGreaterThan((PAST_MATCHES / KILLS) * kill)
-        child.kill('SIGKILL')
-        expect(await ended).toEqual([null, 'SIGKILL'])
-      }
-      const store = await ledger.open()
-      const { size } = await store.head()
-      expect(size).toBeLessThan(3 * PAST_MATCHES)
-      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size })
-      const raw = readFileSync(file)
-      const read = () => readFootballData(raw)
-      const again = await ingestPayload({ store, raw, receivedAtSeconds: NOW_SECONDS, read })
-      expect(again.isRepeated).toBe(false)
-      const added = again.snapshots + again.closes + again.outcomes
-      expect(added).toBeGreaterThan(0)
-      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size + added })
-      expect(3 * (await store.counts()).events).toBe(size + added)
-    })
-
-    test('a server that crashes and comes back: writes go on, each stored once', async () => {
-      const store = await ledger.open()
-      const writes: Promise<unknown>[] = []
-      for (let round = 0; round < 6; round += 1) {
-        for (let at = 0; at < 10; at += 1)
-          writes.push(store.ingest(sampleBatch([observed(`${round}-${at}`)])))
-        if (round === 3) ledgers.server.crash()
-      }
-      await Promise.all(writes)
-      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 120 })
-    })
 
     describe('a COMMIT whose answer is torn off', () => {
       let torn: Awaited<ReturnType<typeof openTornCommits>>

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { leafHash } from '@tallystick/hashchain'
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -150,14 +149,6 @@ describe.skipIf(postgresMissing !== undefined)(
       await expect.poll(score).toEqual({ home: 7, away: 7 })
     })
 
-    test('concurrent writes share commits and lose nothing', async () => {
-      const store = await opened()
-      await Promise.all(
-        Array.from({ length: 200 }, (_, index) => store.ingest(sampleBatch([settled(index)]))),
-      )
-      expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 600 })
-    })
-
     test('a write that is a bug of its own fails by itself, and leaves nothing in memory', async () => {
       const store = await opened()
       await store.ingest(sampleBatch([settled(1)]))
@@ -214,12 +205,6 @@ describe.skipIf(postgresMissing !== undefined)(
     describe('what was altered behind the triggers is found', () => {
       test.each([
         {
-          what: 'a leaf',
-          sql: "UPDATE grading.entries SET leaf_hash = sha256('x') WHERE at = 7",
-          seq: 7,
-        },
-        { what: 'an entry taken out', sql: 'DELETE FROM grading.entries WHERE at = 7', seq: 7 },
-        {
           what: 'a text',
           sql: "UPDATE grading.entries SET text = text || '\\x20'::bytea WHERE at = 9",
           seq: 9,
@@ -229,25 +214,10 @@ describe.skipIf(postgresMissing !== undefined)(
           sql: 'UPDATE grading.entries SET event = 2 WHERE at = 0',
           seq: 0,
         },
-        { what: 'the tail', sql: 'DELETE FROM grading.entries WHERE at > 880', seq: 881 },
       ])('$what', async ({ sql, seq }) => {
         const ledger = await written()
         await ledger.tamper(sql)
         expect(await verdict(ledger)).toMatchObject({ kind: 'broken', seq })
-      })
-
-      test('text and leaf together, by the tree', async () => {
-        const ledger = await written()
-        const { rows } = await runSql(
-          ledger.ownerUrl,
-          'SELECT text FROM grading.entries WHERE at = 5',
-        )
-        const text = String((rows[0] as { text: Buffer }).text).replace('Chelsea', 'Chelsaa')
-        const [bytes, hash] = [Buffer.from(text), Buffer.from(leafHash(Buffer.from(text)))]
-        await ledger.tamper(
-          `UPDATE grading.entries SET text = '\\x${bytes.toString('hex')}', leaf_hash = '\\x${hash.toString('hex')}' WHERE at = 5`,
-        )
-        expect(await verdict(ledger)).toMatchObject({ kind: 'broken', seq: 255 })
       })
 
       test('the truth table', async () => {

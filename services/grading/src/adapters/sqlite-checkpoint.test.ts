@@ -15,24 +15,6 @@ afterEach(() => {
 const UNCHECKED = { checkpoint: 'unchecked' } as const
 const OTHER_KEY = { checkpointSeed: new Uint8Array(32).fill(4) }
 
-test('a ledger that lost its tail does not open, however often it is tried', async () => {
-  await ledger.loseTail()
-  const refusal = new GradingStoreUnavailable(
-    'the ledger is refused: its last signed checkpoint counts 3 entries, 1 of them are here. If a backup was restored on purpose, run "grading accept-backup"',
-  )
-  await expect(ledger.open()).rejects.toThrow(refusal)
-  await expect(ledger.open()).rejects.toThrow(refusal)
-  expect(ledger.sizeInFile()).toBe(3)
-})
-
-test('what is as long as its checkpoint and is not what was signed does not open', async () => {
-  await ledger.loseTail()
-  for (const name of ['a', 'b']) await ledger.using((store) => addEntry(store, name), UNCHECKED)
-  await expect(ledger.open()).rejects.toThrow(
-    'entries do not hash to its last signed checkpoint, of 3',
-  )
-})
-
 test('a ledger that lost its tail is found out by verifying, and again by the next look', async () => {
   await ledger.loseTail()
   const found = {

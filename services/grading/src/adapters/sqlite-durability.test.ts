@@ -1,15 +1,7 @@
-/** What trouble leaves of a ledger: kill -9, a torn journal, a full disk, another process's lock, a damaged key. */
+/** What trouble leaves of a ledger, end to end: kill -9 and a full disk. The engines' own tests are in journal-store. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -23,7 +15,6 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
-import { openGradingDatabase } from './sqlite-database.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
@@ -48,13 +39,12 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const open = (databasePath = path, busyTimeoutMs = 5_000) =>
+const open = (databasePath = path) =>
   openSqliteGradingStore({
     databasePath,
     clock: systemClock,
     checkpointSeed: loadCheckpointSeed(databasePath),
     origin: 'localhost:3003/ledger',
-    busyTimeoutMs,
   })
 
 const environment = () => ({ ...NODE_ENVIRONMENT, DATABASE_PATH: path })
@@ -85,16 +75,6 @@ function committedEntries(): number {
     database.close()
   }
 }
-
-test('every acknowledged write is on the disk: synchronous reads 2, in WAL', () => {
-  const database = openGradingDatabase(path)
-  try {
-    expect(database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
-    expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
-  } finally {
-    database.close()
-  }
-})
 
 test('kill -9 of an import leaves a ledger that verifies, and the import again completes it', async () => {
   const file = tableFile(MATCHES)
@@ -131,26 +111,6 @@ test('kill -9 of an import leaves a ledger that verifies, and the import again c
   }
 })
 
-test('a journal that was torn within a commit loses that commit and no other', async () => {
-  const store = await fill(path, 600)
-  const { size } = await store.head()
-  const torn = join(folder, 'torn.db')
-  copyFileSync(path, torn)
-  copyFileSync(`${path}-wal`, `${torn}-wal`)
-  const wal = readFileSync(`${torn}-wal`).length
-  await store.close()
-  truncateSync(`${torn}-wal`, wal - 5_000)
-  const recovered = await open(torn)
-  try {
-    const { size: left } = await recovered.head()
-    expect(left).toBeGreaterThan(0)
-    expect(left).toBeLessThanOrEqual(size)
-    expect(await recovered.verify()).toMatchObject({ kind: 'intact', entries: left })
-  } finally {
-    await recovered.close()
-  }
-})
-
 test('a full disk is a named error; what was committed before it stays and verifies', async () => {
   const file = tableFile(3_000)
   // Files of this child may not grow beyond 6 MiB, two of its writes, which they meet as they meet a full disk.
@@ -172,88 +132,4 @@ test('a full disk is a named error; what was committed before it stays and verif
   } finally {
     await store.close()
   }
-})
-
-test('a ledger that another process has locked is a named error, and writes again afterwards', async () => {
-  const store = await fill(path, 20)
-  const other = new DatabaseSync(path)
-  const mark = (rawSha256: string) =>
-    store.markPayload({ rawSha256, feed: 'manual', receivedAtSeconds: 1 })
-  const impatient = await open(path, 1)
-  try {
-    other.exec('BEGIN IMMEDIATE')
-    await expect(
-      impatient.markPayload({ rawSha256: 'aa', feed: 'manual', receivedAtSeconds: 1 }),
-    ).rejects.toThrow(GradingStoreUnavailable)
-    other.exec('ROLLBACK')
-    await mark('bb')
-    await impatient.markPayload({ rawSha256: 'cc', feed: 'manual', receivedAtSeconds: 1 })
-    expect([await store.hasPayload('aa'), await store.hasPayload('cc')]).toEqual([false, true])
-    expect(await store.verify()).toMatchObject({ kind: 'intact' })
-  } finally {
-    other.close()
-    await impatient.close()
-    await store.close()
-  }
-})
-
-test('a ledger that another process has locked for long can still be opened and read; a new one is a named error', async () => {
-  const store = await fill(path, 20)
-  const { size } = await store.head()
-  await store.close()
-  const empty = join(folder, 'empty.db')
-  const others = [path, empty].map((file) => new DatabaseSync(file))
-  try {
-    for (const other of others) other.exec('BEGIN IMMEDIATE')
-    const reader = await open(path, 1)
-    expect((await reader.head()).size).toBe(size)
-    await reader.close()
-    await expect(open(empty, 1)).rejects.toThrow(GradingStoreUnavailable)
-  } finally {
-    for (const other of others) other.close()
-  }
-})
-
-/** A result by hand, of whatever form. */
-const observation = (result: unknown) => ({
-  feed: { feed: 'manual', isRedistributable: false, isSynthetic: false },
-  receivedAtSeconds: NOW_SECONDS,
-  rawSha256: '00',
-  observations: [
-    {
-      event: {
-        path: 'golf/open',
-        sport: 'golf',
-        league: 'Open',
-        home: 'a',
-        away: 'b',
-        startAtSeconds: NOW_SECONDS,
-        startPrecision: 'second' as const,
-      },
-      rule: 'source_declared' as const,
-      snapshots: [],
-      closes: [],
-      closeStatus: 'final' as const,
-      outcomes: [{ period: 'ft', status: 'final' as const, results: result as never }],
-    },
-  ],
-})
-
-test('a write that is a bug of its own fails by itself, as what it is', async () => {
-  const store = await fill(path, 20)
-  const { size } = await store.head()
-  const cyclic: Record<string, unknown> = {}
-  cyclic['self'] = cyclic
-  const results = await Promise.allSettled([
-    store.markPayload({ rawSha256: 'aa', feed: 'manual', receivedAtSeconds: 1 }),
-    store.ingest(observation(cyclic)),
-    store.ingest(observation({ 'outright/ft': { a: { result: 'won' } } })),
-  ])
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-  const [, bug] = results
-  expect(bug?.status === 'rejected' && bug.reason).not.toBeInstanceOf(GradingStoreUnavailable)
-  expect((await store.head()).size).toBe(size + 1)
-  expect(await store.hasPayload('aa')).toBe(true)
-  expect(await store.verify()).toMatchObject({ kind: 'intact', entries: size + 1 })
-  await store.close()
 })
