@@ -84,10 +84,11 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     routes(scope) {
       const { BASE_URL: baseUrl, DEFAULT_SCOPE: defaultScope } = config
+      const pageOrigins = new Set(config.RESOURCES.map((resource) => new URL(resource).origin))
       const mayRegister = createRegistrationLimit(clock)
       const mayBegin = createBeginningLimit(clock)
       const limited = { networkOf, mayRegister, mayBegin }
-      addProviderRoutes(scope, { provider, baseUrl, defaultScope, ...limited })
+      addProviderRoutes(scope, { provider, baseUrl, defaultScope, pageOrigins, ...limited })
       const limits = new SignInLimits(clock)
       addInteractionRoutes(scope, {
         provider,

@@ -50,6 +50,25 @@ const registerAlone = (metadata: object) => {
   return register(metadata, `198.51.100.${hosts}`)
 }
 
+const registrationFrom = async (origin: string, method: string) => {
+  const answer = await fetch(`${issuer.url}/reg`, {
+    method,
+    headers: { origin, 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.99' },
+    ...(method === 'POST' && { body: JSON.stringify({ redirect_uris: [CALLBACK] }) }),
+  })
+  return [answer.status, answer.headers.get('access-control-allow-origin')]
+}
+
+describe('C50: pages', () => {
+  it('may register from the origins that tokens are for, and from no other', async () => {
+    const { origin } = new URL(RESOURCE)
+    expect(await registrationFrom(origin, 'OPTIONS')).toEqual([204, origin])
+    expect(await registrationFrom(origin, 'POST')).toEqual([201, origin])
+    for (const method of ['OPTIONS', 'POST'])
+      expect((await registrationFrom('https://evil.test', method))[1]).toBe(null)
+  })
+})
+
 describe('C50: registration', () => {
   it('a thousand registrations from fifty addresses of one /64 are twenty, and the honest program lives on', async () => {
     const client = await registerClient(issuer.url)

@@ -17,10 +17,11 @@ import { createOwnLabels } from './domain/author-labels.ts'
 import type { ReadRow } from './domain/care-record.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
+import type { TrustedIssuer } from './domain/trusted-issuer.ts'
 import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
-import { PAGE_POLICY, readPageFiles } from './pages/page-files.ts'
+import { pagesPolicy, readPageFiles } from './pages/page-files.ts'
 import type { BearerCheckDeps, TokenCheck } from './routes/bearer.ts'
 import { addClinicianRoutes } from './routes/clinician-routes.ts'
 import { createSignatureCheck } from './routes/judge-write.ts'
@@ -113,11 +114,10 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         authorizationServers: authorizationServersOf(config),
       })
       addHealthRoute(scope, mcp.hub)
-      addPageRoutes(
-        scope,
-        readPageFiles({ baseUrl, serviceName, isPrivate, language: config.LANGUAGE }),
-        PAGE_POLICY,
-      )
+      const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
+      const { LANGUAGE: language } = config
+      const files = readPageFiles({ baseUrl, serviceName, isPrivate, language, signIn })
+      addPageRoutes(scope, files, pagesPolicy(signIn))
     },
   })
   // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.
@@ -160,6 +160,12 @@ function addRecordRoutes(app: ServiceApp, deps: CareAppDeps, bearer: BearerCheck
     witnesses,
   })
 }
+/** Where the pages sign people in. */
+const signInPlace = ({ client_id: clientId, issuer }: TrustedIssuer) => ({
+  issuer,
+  clientId,
+  hasOwnAudience: false,
+})
 
 /** What the clinician's page asks about hearing. */
 const unheardParts = ({ config, mcp }: Pick<CareAppDeps, 'config' | 'mcp'>) => ({

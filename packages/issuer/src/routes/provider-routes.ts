@@ -26,6 +26,13 @@ const REQUEST_CHARACTERS_MAX = 4_096
 /** Longest metadata of a program that registers, bytes: strangers fill the store with it. */
 const REGISTRATION_BYTES_MAX = 8_192
 
+/** The provider sets such headers for all that pages call but this. */
+const REGISTRATION_CORS = {
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'content-type',
+  vary: 'origin',
+}
+
 /** A request without a scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
   app: ServiceApp,
@@ -33,6 +40,8 @@ export function addProviderRoutes(
     readonly provider: Provider
     readonly baseUrl: string
     readonly defaultScope: string
+    /** Origins of pages that may register themselves: those of the resources. */
+    readonly pageOrigins: ReadonlySet<string>
     readonly networkOf: (request: FastifyRequest) => string | undefined
     readonly mayRegister: NetworkLimit
     readonly mayBegin: NetworkLimit
@@ -43,6 +52,13 @@ export function addProviderRoutes(
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     const { raw } = request
     const { url: route } = request.routeOptions
+    if (route === '/reg' && deps.pageOrigins.has(request.headers.origin ?? '')) {
+      void reply.headers({
+        ...REGISTRATION_CORS,
+        'access-control-allow-origin': raw.headers.origin,
+      })
+      if (request.method === 'OPTIONS') return void reply.code(204).send()
+    }
     const refusal = refuseTooMuch(request, deps)
     if (refusal !== undefined) return void sendError(reply, refusal)
     // Addresses in answers are those of BASE_URL, whatever a caller or a proxy says.

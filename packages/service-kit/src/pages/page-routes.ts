@@ -39,15 +39,19 @@ export function framedPage(paths: readonly [string, ...string[]], page: Page): P
 
 /**
  * What pages may do, as a Content-Security-Policy: load from and talk to their own service. Nothing inline, nothing from
- * another origin, no text parsed as markup. `more` adds directives, e.g. `media-src blob:`.
+ * another origin, no text parsed as markup. `connect` names other origins that scripts may ask; `more` adds directives, e.g.
+ * `media-src blob:`.
  */
-export function pagePolicy(...more: readonly string[]): string {
+export function pagePolicy(
+  of: { readonly connect?: readonly string[]; readonly more?: readonly string[] } = {},
+): string {
+  const { connect = [], more = [] } = of
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
-    "connect-src 'self'",
+    ["connect-src 'self'", ...connect].join(' '),
     ...more,
     "base-uri 'none'",
     "form-action 'none'",

@@ -37,6 +37,8 @@ const trustedIssuer = z.strictObject({
     .default(['RS256', 'ES256', 'EdDSA']),
   /** Its access tokens' `typ`; if absent, `JWT`, `at+jwt` or none is accepted. */
   typ: z.string().min(1).optional(),
+  /** What care's own pages are called there; if absent, they register themselves. */
+  client_id: z.string().min(1).optional(),
   /** The claim that lists scopes: a text with spaces, or an array. */
   scope_claim: z.string().min(1).default('scope'),
   /** Who has which rights. With grants, the token's scopes only narrow them; without, the scopes are the rights. */

@@ -51,7 +51,7 @@ export async function openPage(
 }
 
 /** Longest time that a condition may take on a busy machine. */
-export const WAIT = { timeout: Number(process.env.WAITMS ?? 120_000) }
+export const WAIT = { timeout: 120_000 }
 export const USER = 'care.read.user'
 
 export const medication = {

@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { PAGE_POLICY, readPageFiles } from './page-files.ts'
+import { pagesPolicy, readPageFiles } from './page-files.ts'
 
-const files = readPageFiles({ baseUrl: 'https://care.test', serviceName: 'care', isPrivate: false })
+const signIn = { resource: 'https://care.test/mcp', issuers: [] }
+const places = { baseUrl: 'https://care.test', serviceName: 'care', isPrivate: false, signIn }
+const files = readPageFiles(places)
 const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
 /** Served by the kit. */
 const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
@@ -31,11 +33,7 @@ describe('what is served', () => {
     const pages = [...bodies.values()].filter((body) => body.startsWith('<!doctype'))
     expect(pages).toHaveLength(8)
     expect(pages.filter((body) => body.includes('{{'))).toEqual([])
-    const odd = readPageFiles({
-      baseUrl: 'https://a.test/"><b>$&',
-      serviceName: 'care',
-      isPrivate: false,
-    })
+    const odd = readPageFiles({ ...places, baseUrl: 'https://a.test/"><b>$&' })
     const overview = odd.find(({ paths }) => paths.includes('/'))
     expect(overview?.body).toContain('curl https://a.test/&quot;&gt;&lt;b&gt;$&amp;/verify')
   })
@@ -43,9 +41,19 @@ describe('what is served', () => {
 
 describe('C19: a strict policy', () => {
   it('allows nothing inline, nothing from another origin and no text as markup', () => {
-    expect(PAGE_POLICY).toContain("default-src 'none'")
-    expect(PAGE_POLICY).toContain("require-trusted-types-for 'script'")
-    expect(PAGE_POLICY).not.toMatch(/unsafe|https?:|\*/)
+    const policy = pagesPolicy(signIn)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+  })
+
+  it('lets the pages ask the issuers where people sign in, by their origins, and nobody else', () => {
+    const issuers = [{ issuer: 'https://login.test/realms/care', hasOwnAudience: false }]
+    const policy = pagesPolicy({ ...signIn, issuers })
+    expect(policy).toContain("connect-src 'self' https://login.test;")
+    expect(policy.replace('https://login.test', '')).toBe(
+      pagesPolicy(signIn).replace("connect-src 'self'", "connect-src 'self' "),
+    )
   })
 
   it.each(files.filter(({ contentType }) => contentType.startsWith('text/html')))(

@@ -9,9 +9,17 @@ import {
   pagePolicy,
 } from '@tallystick/service-kit/pages'
 import { documentLinks, readDocuments } from '../documents/documents.ts'
+import type { SignInFacts } from '../wire/principal.ts'
 
-/** What the pages may do: what the pages of all services may, plus play sounds that they made. */
-export const PAGE_POLICY = pagePolicy('media-src blob:')
+/**
+ * What the pages may do: what the pages of all services may, plus play sounds that they made, and ask the issuers where people
+ * sign in.
+ */
+export const pagesPolicy = ({ issuers }: SignInFacts): string =>
+  pagePolicy({
+    connect: issuers.map(({ issuer }) => new URL(issuer).origin),
+    more: ['media-src blob:'],
+  })
 
 const FRAME: Pick<Page, 'brand' | 'nav'> = {
   brand: 'Tallystick care',
@@ -32,6 +40,7 @@ type PagePlaces = {
   readonly isPrivate: boolean
   /** Of records whose writer names none, if anybody has said it (C37). */
   readonly language?: string | undefined
+  readonly signIn: SignInFacts
 }
 
 /** What the pages say of names, and the overview of the chains before it has read them, or instead. */
@@ -62,7 +71,7 @@ const nameWords = (isPrivate: boolean) =>
 
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
-  const { baseUrl, isPrivate, language = '', serviceName } = places
+  const { baseUrl, isPrivate, language = '', serviceName, signIn } = places
   const words = { baseUrl, ...nameWords(isPrivate) }
   const body = (name: string) =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
@@ -70,6 +79,7 @@ export function readPageFiles(places: PagePlaces): readonly PageFile[] {
     'service-name': serviceName,
     'verify-names': isPrivate ? 'private' : 'public',
     language,
+    'sign-in': JSON.stringify(signIn),
   }
   const frame = { ...FRAME, links: documentLinks, facts }
   return [

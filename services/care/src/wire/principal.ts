@@ -20,3 +20,18 @@ export const principalAnswer = z.object({
 })
 
 export type PrincipalAnswer = z.infer<typeof principalAnswer>
+
+/** What a page is told, in its head, about where people sign in. */
+export type SignInFacts = {
+  /** The MCP address, which tokens are for. */
+  readonly resource: string
+  readonly issuers: readonly {
+    readonly issuer: string
+    /** What these pages are called there; if absent, they register themselves. */
+    readonly clientId?: string | undefined
+    /** What they ask for there; if absent, scopes of this service. */
+    readonly scopes?: readonly string[] | undefined
+    /** Whether its tokens are for an audience that it has configured, and not for `resource`. */
+    readonly hasOwnAudience: boolean
+  }[]
+}

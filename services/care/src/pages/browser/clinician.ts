@@ -4,13 +4,14 @@
  */
 import { element, onFragment, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { isWithdrawal } from '../../domain/retraction.ts'
-import { mayRead } from '../../domain/scopes.ts'
+import { CARE_SCOPES, mayRead } from '../../domain/scopes.ts'
 import { languageAttributes } from '../../wire/language-tag.ts'
 import type { Withdrawal } from '../../wire/records.ts'
 import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readKnownSlots } from './read-record.ts'
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
+import { offerSignIn } from './sign-in-buttons.ts'
 import { showUnheard } from './unheard-list.ts'
 import {
   canSign,
@@ -202,6 +203,7 @@ async function showSignIn(): Promise<void> {
   // Another token was typed meanwhile.
   if (asked !== signingIn) return
   put('signed-in', signInWords(signIn))
+  pageElement('sign-out').hidden = readToken.value === ''
   const isBearer = mayPublish(signIn)
   pageElement('with-secret').hidden = isBearer
   const authorId = pageElement('authorId', HTMLInputElement)
@@ -273,15 +275,23 @@ pageElement('read', HTMLFormElement).addEventListener('submit', (event) => {
   event.preventDefault()
   readSoon()
 })
+/** Another token, or none: who is signed in, and what that token may read. */
+function useToken(token: string): void {
+  readToken.value = token
+  void showSignIn()
+  void readBefore()
+}
+pageElement('sign-out').addEventListener('click', () => {
+  reader.end()
+  useToken('')
+})
 addEventListener('pagehide', () => reader.end())
 onFragment((carried) => {
   secret.value = carried.get('secret') ?? secret.value
-  readToken.value = carried.get('token') ?? readToken.value
   for (const name of ['patient', 'domain', 'authorId', 'authorLabel']) {
     const given = carried.get(name)
     if (given !== null) pageElement(name, HTMLInputElement).value = given
   }
-  void showSignIn()
-  void readBefore()
+  useToken(carried.get('token') ?? readToken.value)
 })
-void showSignIn()
+void offerSignIn({ scopes: CARE_SCOPES, onToken: useToken })

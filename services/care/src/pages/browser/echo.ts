@@ -7,6 +7,7 @@ import { listAge } from './list-age.ts'
 import type { McpSession } from './mcp-session.ts'
 import { readSpeech, type ShownRecord } from './read-record.ts'
 import { refusalWords } from './sign-in.ts'
+import { offerSignIn } from './sign-in-buttons.ts'
 import { createSpeaker } from './speaker.ts'
 
 /** How often the age of the list is looked at. */
@@ -226,3 +227,4 @@ onFragment((carried) => {
   if (token !== null && token !== '') start(token)
   else if (listening === undefined) form.hidden = false
 })
+void offerSignIn({ scopes: ['care.read.user'], onToken: start })

@@ -1,0 +1,29 @@
+/** The buttons of a page that sign in, one for each issuer, and what came of it. */
+import { actionButton, pageElement, put } from '@tallystick/service-kit/browser'
+import { beginSignIn, finishSignIn, signInFacts } from './issuer-sign-in.ts'
+
+const say = (why: string | undefined): void => put('sign-in-problem', why ?? '')
+
+/**
+ * Shows the buttons in `#issuers`; what goes wrong is said in `#sign-in-problem`. If the page has come back from an issuer, its
+ * token is passed on.
+ */
+export async function offerSignIn(of: {
+  readonly scopes: readonly string[]
+  readonly onToken: (token: string) => void
+}): Promise<void> {
+  const { onToken, scopes } = of
+  const { issuers } = signInFacts()
+  const buttons = issuers.map((place) => {
+    const where = issuers.length === 1 ? '' : ` at ${new URL(place.issuer).host}`
+    return actionButton({ class: 'main' }, `Sign in${where}`, () => {
+      say(undefined)
+      void beginSignIn(place, scopes).then(say)
+    })
+  })
+  pageElement('issuers').replaceChildren(...buttons)
+  pageElement('issuers').hidden = issuers.length === 0
+  const result = await finishSignIn()
+  if (result.kind === 'token') onToken(result.token)
+  if (result.kind === 'failed') say(result.why)
+}
