@@ -31,6 +31,7 @@ import type { FreedChain } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
+import { openSessionStore } from './session-commits.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
@@ -41,7 +42,6 @@ import {
   openSqliteRecordStore,
 } from './sqlite-record-store.ts'
 import { giveUpSeen } from './witnesses.ts'
-import { openSessionStore } from './write-behind-sessions.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {

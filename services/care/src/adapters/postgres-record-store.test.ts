@@ -9,10 +9,10 @@ import {
   tamperPostgresEntry,
   useRecordServer,
 } from './postgres-store.fixture.ts'
+import { openSessionStore } from './session-commits.ts'
 import { postgresSideRows } from './side-rows.ts'
 import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
-import { openSessionStore } from './write-behind-sessions.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,

@@ -8,8 +8,8 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
 import type { SessionChange, SessionStore } from '../domain/session-store.ts'
 import { openAuditTrail, readAuditRows } from './audit-rows.ts'
+import { openSessionStore } from './session-commits.ts'
 import { openSqliteSideRows } from './side-rows.ts'
-import { openSessionStore } from './write-behind-sessions.ts'
 
 const inFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), 'care-sessions-'))

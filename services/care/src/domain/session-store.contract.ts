@@ -21,6 +21,11 @@ const session = (number: number, over: Partial<StoredSession> = {}): StoredSessi
   ...over,
 })
 
+const carriedTo = (user: number, epoch: number) => {
+  const carried = { user, assistant: 0, told: 1 }
+  return [{ kind: 'carried', session: 1, epoch, carried }] as const
+}
+
 /** The suite; call it once per implementation. */
 export function describeSessionStore(
   name: string,
@@ -64,7 +69,45 @@ export function describeSessionStore(
         ['care://ann/tea', 7],
         ['care://ann/%C3%96', 8],
       ])
-      expect(sessions).toEqual([{ ...kept, subscriptions }])
+      expect(sessions).toEqual([{ ...kept, subscriptions, streamEpoch: 0 }])
+    })
+
+    it('C5: what is committed survives a kill without a flush, and what failed is not there', async () => {
+      await under.store.commit([
+        { kind: 'session', session: session(1) },
+        { kind: 'subscribed', session: 1, uri: 'care://ann/tea', since: 4 },
+      ])
+      const scopes = ['care.read.user']
+      await under.store.commit([{ kind: 'changed', session: 1, scopes, logLevel: 'error' }])
+      // A session that is gone gets no subscription.
+      await under.store.commit([
+        { kind: 'subscribed', session: 2, uri: 'care://ann/tea', since: 4 },
+      ])
+      const unstorable = session(3, { createdAtMs: Number.NaN })
+      const failing = under.store.commit([
+        { kind: 'ended', session: 1 },
+        { kind: 'session', session: unstorable },
+      ])
+      await expect(failing).rejects.toThrow(Error)
+      const { sessions } = await (await under.reopen()).restore()
+      const subscriptions = new Map([['care://ann/tea', 4]])
+      const kept = session(1, { scopes, logLevel: 'error' })
+      expect(sessions).toEqual([{ ...kept, subscriptions, streamEpoch: 0 }])
+    })
+
+    it('C3: the newest stream of a session, whoever took it, alone says how far it was told', async () => {
+      await under.store.commit([{ kind: 'session', session: session(1) }])
+      const other = await under.reopen()
+      expect(await under.store.takeStream(1)).toBe(1)
+      expect(await other.takeStream(1)).toBe(2)
+      expect(await other.takeStream(2)).toBe(undefined)
+      other.save(carriedTo(5, 2))
+      await other.flush()
+      // A process that slept says where its stream had come.
+      under.store.save(carriedTo(9, 1))
+      await under.store.flush()
+      const { sessions } = await (await under.reopen()).restore()
+      expect(sessions).toMatchObject([{ carried: { user: 5, told: 1 }, streamEpoch: 2 }])
     })
 
     it('changes apply in their order', async () => {

@@ -82,8 +82,7 @@ async function setLevel(
   context: SessionContext,
   { level }: { readonly level: LogLevel },
 ): Promise<Result> {
-  context.registry.setLogLevel(context.session, level)
-  await context.flush()
+  await context.registry.setLogLevel(context.session, level)
   return {}
 }
 
@@ -116,10 +115,7 @@ export async function runMethod<Outcome>(
 
 /** Registers the methods of sessions with the SDK's server; `findSession` says whose request a method serves. */
 export const registerMethods =
-  (
-    services: McpServices & Pick<SessionContext, 'registry' | 'flush'>,
-    onFailure: (error: unknown) => void,
-  ) =>
+  (services: McpServices & Pick<SessionContext, 'registry'>, onFailure: (error: unknown) => void) =>
   (server: Server, findSession: (id: RequestId) => McpSession): void => {
     for (const { name, register } of SESSION_METHODS)
       register(server, (id, serve) => {

@@ -44,7 +44,7 @@ export type McpEvent =
   | { readonly kind: 'fanned-out'; readonly audience: Audience; readonly seconds: number }
   /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
-  /** The session store lags behind. Sessions continue in memory, but a restart would lose what is not stored. */
+  /** Sessions could not be stored: who asked for a change was refused, and the others go on. */
   | { readonly kind: 'session-store-failed'; readonly error: RecordStoreUnavailable }
   | { readonly kind: 'speech-failed'; readonly error: SpeechUnavailable }
   /** Names a record, so logs and metrics only count it. */
@@ -100,7 +100,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const registry = new SessionRegistry({
     clock,
     limits,
-    store: kept,
+    store: reportFailures(kept, observe),
     sizes: follower.sizes,
     randomBytes: deps.random,
     onEnd: (session, reason) => {
@@ -128,7 +128,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     },
   })
   const services = servicesOf(deps, { observe, limits, unheard, eventKey: restored.eventKey })
-  const register = registerMethods({ ...services, registry, flush }, onFailure)
+  const register = registerMethods({ ...services, registry }, onFailure)
   const server = await SessionServer.start({ serviceName, version, register })
   const guards = guardsOf(deps)
   const { addModernRoute, listens } = openModern(services, {
@@ -167,12 +167,32 @@ function servicesOf(
   return { store, clock, audio, limits, unheard, noteRead, changeCursors, ...said }
 }
 
-/** Failures to store sessions are reported: they go on in memory. */
-const createFlush = (kept: SessionStore, observe: (event: McpEvent) => void) => (): Promise<void> =>
-  kept.flush().catch((error: unknown) => {
-    if (!(error instanceof RecordStoreUnavailable)) throw error
-    observe({ kind: 'session-store-failed', error })
-  })
+type Observe = (event: McpEvent) => void
+
+/** Reports that sessions could not be stored; anything else is a bug. */
+function reportUnstored(error: unknown, observe: Observe): void {
+  if (!(error instanceof RecordStoreUnavailable)) throw error
+  observe({ kind: 'session-store-failed', error })
+}
+
+const createFlush = (kept: SessionStore, observe: Observe) => (): Promise<void> =>
+  kept.flush().catch((error: unknown) => reportUnstored(error, observe))
+
+/** The same store; whoever waits for a commit is told that it failed, and so is the operator. */
+function reportFailures(
+  kept: SessionStore,
+  observe: Observe,
+): Pick<SessionStore, 'commit' | 'save' | 'takeStream'> {
+  const report = (error: unknown): never => {
+    reportUnstored(error, observe)
+    throw error
+  }
+  return {
+    save: (changes) => kept.save(changes),
+    commit: (changes) => kept.commit(changes).catch(report),
+    takeStream: (session) => kept.takeStream(session).catch(report),
+  }
+}
 
 type Telling = Pick<McpParts, 'listens' | 'streams'> &
   Pick<McpServices, 'clock'> & {

@@ -48,8 +48,6 @@ type McpRouteDeps = AdmissionDeps & {
   readonly replayBeyond: ReplayBeyond
   readonly limits: McpLimits
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
-  /** Resolves when the saved session state is stored. */
-  readonly flush: () => Promise<void>
 }
 
 /** It is unknown (care.md), or what changed since is told, once for each record. */
@@ -92,7 +90,7 @@ function takeOver(call: McpCall): void {
 }
 
 /** The session that a request names, after all checks; undefined if a refusal was sent. */
-function findSession(call: McpCall): McpSession | undefined {
+async function findSession(call: McpCall): Promise<McpSession | undefined> {
   const { deps, request, reply, claims } = call
   const { registry } = deps
   const id = headerOf(request, 'mcp-session-id')
@@ -104,7 +102,7 @@ function findSession(call: McpCall): McpSession | undefined {
   if (session === undefined) return refuse(REFUSALS.unknownSession)
   if (session.sub !== claims.sub) return refuse(REFUSALS.foreignSession)
   if (!isKnownVersion(request)) return refuse(REFUSALS.unknownVersion)
-  registry.refresh(session, claims)
+  await registry.refresh(session, claims)
   return session
 }
 
@@ -124,7 +122,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   const isInitialize = message.kind === 'request' && message.method === 'initialize'
   if (isInitialize && headerOf(request, 'mcp-session-id') === undefined)
     return openSession(call, message)
-  const session = findSession(call)
+  const session = await findSession(call)
   if (session === undefined) return
   const answered = { request, reply, sessionId: session.id }
   if (message.kind === 'invalid') return sendRefusal(named(answered), REFUSALS.invalidMessage)
@@ -145,7 +143,7 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
     const answer = { jsonrpc: '2.0', id: message.id, error }
     return sendAnswer({ request, reply }, answer)
   }
-  const session = deps.registry.open(claims)
+  const session = await deps.registry.open(claims)
   if (session === undefined)
     return sendRefusal(
       reply.header('retry-after', String(TOO_MANY_RETRY_SECONDS)),
@@ -178,7 +176,7 @@ function startOfStream({ deps, request }: McpCall, session: McpSession): Positio
 }
 
 async function handleGet(call: McpCall): Promise<void> {
-  const session = findSession(call)
+  const session = await findSession(call)
   if (session === undefined) return
   const { claims, deps, reply, request } = call
   const { follower, limits, streams } = deps
@@ -195,7 +193,8 @@ async function handleGet(call: McpCall): Promise<void> {
   const isPromised = headerOf(request, 'last-event-id') !== undefined
   if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
     return sendRefusal(reply, REFUSALS.unknownEvent)
-  if (session.isEnded) return sendRefusal(reply, REFUSALS.unknownSession)
+  if (session.opening === opening && !(await deps.registry.takeStream(session)))
+    return sendRefusal(reply, REFUSALS.unknownSession)
   const response = openEventStream(reply, { 'mcp-session-id': session.id })
   if (response === undefined) return
   // A newer GET has come meanwhile.
@@ -204,10 +203,9 @@ async function handleGet(call: McpCall): Promise<void> {
 }
 
 async function handleDelete(call: McpCall): Promise<void> {
-  const session = findSession(call)
+  const session = await findSession(call)
   if (session === undefined) return
   const { deps, reply } = call
-  deps.registry.end(session, 'deleted')
-  await deps.flush()
+  await deps.registry.delete(session)
   void reply.code(200).send()
 }

@@ -204,9 +204,8 @@ export async function subscribe(
 ): Promise<Result> {
   const found = await subscribable(context, uri)
   if (found === undefined) throw resourceNotFound(uri)
-  if (!context.registry.subscribe(context.session, found))
+  if (!(await context.registry.subscribe(context.session, found)))
     throw new RpcFailure(RPC_CODES.badRequest, 'This session has too many subscriptions')
-  await context.flush()
   return {}
 }
 
@@ -216,7 +215,7 @@ export async function unsubscribe(
   { uri }: SubscribeRequestParams,
 ): Promise<Result> {
   const parsed = parseRecordUri(uri)
-  context.registry.unsubscribe(context.session, parsed === undefined ? uri : canonicalUri(parsed))
-  await context.flush()
+  const found = parsed === undefined ? uri : canonicalUri(parsed)
+  await context.registry.unsubscribe(context.session, found)
   return {}
 }

@@ -1,7 +1,7 @@
 // Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
 import { afterEach, describe, expect, it } from 'vitest'
+import { openSessionStore } from '../adapters/session-commits.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
-import { openSessionStore } from '../adapters/write-behind-sessions.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
@@ -160,33 +160,45 @@ describe('opened and abandoned sessions leave nothing', () => {
   })
 })
 
-describe('an unwritable session file', () => {
-  it('is reported; sessions go on in memory, and the stored state catches up', async () => {
+describe('C5: an unwritable session file', () => {
+  it('is reported; what a client asks of its session is refused whole, and sessions and streams that stand go on', async () => {
     const sessions = openSessionStore(openSqliteSideRows(':memory:'))
-    const flush = sessions.flush.bind(sessions)
+    const commit = sessions.commit.bind(sessions)
+    const takeStream = sessions.takeStream.bind(sessions)
     let isBroken = false
-    sessions.flush = async () => {
+    const orBroken = async <Result>(run: () => Promise<Result>): Promise<Result> => {
       if (isBroken) throw new RecordStoreUnavailable('disk full')
-      await flush()
+      return run()
     }
+    sessions.commit = (changes) => orBroken(() => commit(changes))
+    sessions.takeStream = (session) => orBroken(() => takeStream(session))
     fixture = await startMcp({ sessions })
     await fixture.write({ domain: 'tea' })
+    await fixture.write({ domain: 'milk' })
     const session = await fixture.open(BOTH)
+    await session.subscribe(TEA)
     isBroken = true
-    expect((await session.subscribe(TEA)).result).toEqual({})
+    expect((await session.subscribe('care://ann/milk')).error?.code).toBe(-32603)
+    for (const [method, params] of [
+      ['logging/setLevel', { level: 'emergency' }],
+      ['resources/unsubscribe', { uri: TEA }],
+    ] as const)
+      expect((await session.call(method, params)).error?.code).toBe(-32603)
+    expect(await openStatus('somebody-else')).toBe(500)
+    expect((await session.end()).status).toBe(500)
     const stream = await session.stream()
+    expect((await fixture.write({ domain: 'milk' })).subscribers).toBe(0)
     expect((await fixture.write({ domain: 'tea' })).subscribers).toBe(1)
     await expect.poll(() => stream.updated).toEqual([TEA])
+    expect(stream.methods).toHaveLength(3)
     expect(fixture.events).toContainEqual({
       kind: 'session-store-failed',
       error: expect.any(RecordStoreUnavailable),
     })
     isBroken = false
+    await session.subscribe('care://ann/milk')
     await fixture.restart()
-    expect(fixture.endpoint.figures()).toMatchObject({
-      sessions: 1,
-      subscriptions: 1,
-    })
+    expect(fixture.endpoint.figures()).toMatchObject({ sessions: 1, subscriptions: 2 })
   })
 })
 

@@ -5,8 +5,14 @@
 import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isWithinSizes, type Position } from '../domain/position.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
-import type { RestoredSessions, SessionStore, StoredSession } from '../domain/session-store.ts'
+import type {
+  RestoredSessions,
+  SessionChange,
+  SessionStore,
+  StoredSession,
+} from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { EventStream } from './event-streams.ts'
@@ -31,6 +37,8 @@ export class McpSession {
   silentSinceMs: number
   /** Behind the newest frame that any stream of the session has carried. */
   carried: Position
+  /** The number of its newest stream, among those of all processes. */
+  streamEpoch = 0
   stream: EventStream | undefined
   /** GETs so far: the newest wins, also over one that is still being judged. */
   opening = 0
@@ -107,7 +115,7 @@ export type SessionEnd = 'deleted' | 'idle' | 'too-old'
 type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
-  readonly store: SessionStore
+  readonly store: Pick<SessionStore, 'commit' | 'save' | 'takeStream'>
   /** Sizes of the journals: where a session or a subscription begins. */
   readonly sizes: () => Pick<Position, 'user' | 'assistant'>
   readonly randomBytes: (size: number) => Uint8Array
@@ -149,6 +157,7 @@ export class SessionRegistry {
     const sizes = this.#deps.sizes()
     for (const stored of sessions) {
       const session = new McpSession(stored, this.#deps.clock.unixMs())
+      session.streamEpoch = stored.streamEpoch
       // The records were put back from a backup: what is written from now on is told.
       if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, told: 0 }
       this.#add(session)
@@ -157,8 +166,11 @@ export class SessionRegistry {
     }
   }
 
-  /** Opens a session for a principal; undefined if that would exceed a limit (C5). */
-  open({ sub, scopes }: Principal): McpSession | undefined {
+  /**
+   * Opens a session for a principal; undefined if that would exceed a limit (C5). Its row is there when it resolves, as is that
+   * of every change below; each rejects with `RecordStoreUnavailable`, and then nothing has changed.
+   */
+  async open({ sub, scopes }: Principal): Promise<McpSession | undefined> {
     const { limits, clock, randomBytes } = this.#deps
     if (this.#byId.size >= limits.sessionsMax) return undefined
     if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
@@ -170,7 +182,12 @@ export class SessionRegistry {
       createdAtMs,
     )
     this.#add(session)
-    this.keep(session)
+    try {
+      await this.#deps.store.commit([{ kind: 'session', session: session.toStored() }])
+    } catch (error) {
+      this.#remove(session)
+      throw error
+    }
     return session
   }
 
@@ -180,22 +197,28 @@ export class SessionRegistry {
     if (session === undefined) return undefined
     const reason = this.#overBy(session)
     if (reason === undefined) return session
-    this.end(session, reason)
+    this.#expire(session, reason)
     return undefined
   }
 
-  /** Adopts the scopes of the presented token; subscriptions that they no longer cover are lost (C4). */
-  refresh(session: McpSession, { scopes }: Principal): void {
+  /**
+   * Adopts the scopes of the presented token; subscriptions that they no longer cover are lost (C4). They hold at once, stored or
+   * not: fewer rights do not wait for a disk.
+   */
+  async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
     this.touch(session)
     const before = session.scopes
     if (before === scopes) return
     session.scopes = scopes
     if (before.length === scopes.length && scopes.every((scope) => before.includes(scope))) return
-    for (const uri of session.subscriptions?.keys() ?? []) {
+    const lost = [...(session.subscriptions?.keys() ?? [])].filter((uri) => {
       const slot = parseRecordUri(uri)?.slot
-      if (slot !== undefined && !mayRead(scopes, slot)) this.unsubscribe(session, uri)
-    }
-    this.keep(session)
+      return slot !== undefined && !mayRead(scopes, slot)
+    })
+    for (const uri of lost) this.subscriptions.remove(session, uri)
+    const { number } = session
+    const ends = lost.map((uri) => ({ kind: 'unsubscribed', session: number, uri }) as const)
+    await this.#deps.store.commit([...ends, this.#changed(session)])
   }
 
   /** Records that a session is in use. */
@@ -207,7 +230,23 @@ export class SessionRegistry {
   fallSilent(session: McpSession): void {
     this.touch(session)
     session.silentSinceMs = session.lastSeenMs
-    this.keep(session)
+    if (session.isEnded) return
+    const { carried, number, streamEpoch: epoch } = session
+    this.#deps.store.save([{ kind: 'carried', session: number, epoch, carried }])
+  }
+
+  /**
+   * A stream of the session begins, after all that any process began before; false if the session is gone. One that cannot be
+   * noted is opened all the same: some clients ask for their stream once, and would be deaf.
+   */
+  async takeStream(session: McpSession): Promise<boolean> {
+    const epoch = await this.#deps.store.takeStream(session.number).catch((error: unknown) => {
+      if (!(error instanceof RecordStoreUnavailable)) throw error
+      return session.streamEpoch
+    })
+    if (epoch === undefined || session.isEnded) return false
+    session.streamEpoch = Math.max(session.streamEpoch, epoch)
+    return true
   }
 
   /** Sessions that follow something, a URI or anything, and have had no stream for too long (C36). */
@@ -221,34 +260,76 @@ export class SessionRegistry {
     )
   }
 
-  /** Subscribes a session, which is told of what is written from now on; false if it has too many subscriptions. */
-  subscribe(session: McpSession, uri: string): boolean {
+  /**
+   * Subscribes a session, which is told of what is written from now on, even before the row is there; false if it has too many
+   * subscriptions.
+   */
+  async subscribe(session: McpSession, uri: string): Promise<boolean> {
     // An ended session gets no more answers, and nothing would remove its entry.
-    if (session.isEnded || session.subscriptions?.has(uri) === true) return true
-    if ((session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax)
+    if (session.isEnded) return true
+    const known = session.subscriptions?.get(uri)
+    if (
+      known === undefined &&
+      (session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax
+    )
       return false
-    const since = countVersions(this.#deps.sizes())
+    const since = known ?? countVersions(this.#deps.sizes())
     this.subscriptions.add(session, uri, since)
-    this.#deps.store.save([{ kind: 'subscribed', session: session.number, uri, since }])
+    try {
+      // A known one, too: its row may still be on its way.
+      await this.#deps.store.commit([{ kind: 'subscribed', session: session.number, uri, since }])
+    } catch (error) {
+      if (known === undefined) this.subscriptions.remove(session, uri)
+      throw error
+    }
     return true
   }
 
-  unsubscribe(session: McpSession, uri: string): void {
-    if (this.subscriptions.remove(session, uri))
-      this.#deps.store.save([{ kind: 'unsubscribed', session: session.number, uri }])
+  async unsubscribe(session: McpSession, uri: string): Promise<void> {
+    const since = session.subscriptions?.get(uri)
+    if (since === undefined) return
+    this.subscriptions.remove(session, uri)
+    try {
+      await this.#deps.store.commit([{ kind: 'unsubscribed', session: session.number, uri }])
+    } catch (error) {
+      if (!session.isEnded) this.subscriptions.add(session, uri, since)
+      throw error
+    }
   }
 
-  setLogLevel(session: McpSession, level: LogLevel): void {
+  async setLogLevel(session: McpSession, level: LogLevel): Promise<void> {
+    const before = session.logLevel
     session.logLevel = level
-    this.keep(session)
+    try {
+      await this.#deps.store.commit([this.#changed(session)])
+    } catch (error) {
+      session.logLevel = before
+      throw error
+    }
   }
 
-  keep(session: McpSession): void {
-    if (!session.isEnded) this.#deps.store.save([{ kind: 'session', session: session.toStored() }])
+  #changed({ logLevel, number, scopes }: McpSession): SessionChange {
+    return { kind: 'changed', session: number, scopes, logLevel }
   }
 
-  end(session: McpSession, reason: SessionEnd): void {
+  /** Its client ends it. */
+  async delete(session: McpSession): Promise<void> {
+    await this.#deps.store.commit([{ kind: 'ended', session: session.number }])
+    this.#end(session, 'deleted')
+  }
+
+  #expire(session: McpSession, reason: SessionEnd): void {
+    this.#deps.store.save([{ kind: 'ended', session: session.number }])
+    this.#end(session, reason)
+  }
+
+  #end(session: McpSession, reason: SessionEnd): void {
     if (session.isEnded) return
+    this.#remove(session)
+    this.#deps.onEnd(session, reason)
+  }
+
+  #remove(session: McpSession): void {
     session.isEnded = true
     this.#byId.delete(session.id)
     this.#numbers.delete(session.number)
@@ -257,9 +338,7 @@ export class SessionRegistry {
     else this.#countBySub.set(session.sub, left)
     for (const uri of session.subscriptions?.keys() ?? []) this.subscriptions.remove(session, uri)
     session.stream?.end('session-ended')
-    this.#deps.store.save([{ kind: 'ended', session: session.number }])
     if (this.#byId.size === 0) this.stop()
-    this.#deps.onEnd(session, reason)
   }
 
   /** Stops looking for expired sessions. */

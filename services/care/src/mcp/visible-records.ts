@@ -58,8 +58,6 @@ export type CallContext = McpServices & {
 export type SessionContext = CallContext & {
   readonly session: McpSession
   readonly registry: SessionRegistry
-  /** Resolves when the saved session state is stored. */
-  readonly flush: () => Promise<void>
 }
 
 /** Records what a caller was given, or requested without success: of what it may not see, only that it asked. */
