@@ -115,8 +115,8 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       })
       addHealthRoute(scope, mcp.hub)
       const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
-      const { LANGUAGE: language } = config
-      const files = readPageFiles({ baseUrl, serviceName, isPrivate, language, signIn })
+      const { CLINIC_NAME: clinic = new URL(baseUrl).host, LANGUAGE: language } = config
+      const files = readPageFiles({ baseUrl, serviceName, clinic, isPrivate, language, signIn })
       addPageRoutes(scope, files, pagesPolicy(signIn))
     },
   })

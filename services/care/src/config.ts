@@ -187,6 +187,9 @@ const fields = z.object({
     .describe(
       'Language of records that name none, as a BCP 47 tag: what is said around their values follows it. If unset, it is unknown: nothing guesses it, and English is said.',
     ),
+  CLINIC_NAME: textField('a name')
+    .optional()
+    .describe('Whose records these are, on a printed list; if unset, the host of BASE_URL.'),
   TIME_ZONE: timeZoneField()
     .prefault('UTC')
     .describe(

@@ -4,7 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { pagesPolicy, readPageFiles } from './page-files.ts'
 
 const signIn = { resource: 'https://care.test/mcp', issuers: [] }
-const places = { baseUrl: 'https://care.test', serviceName: 'care', isPrivate: false, signIn }
+const places = {
+  baseUrl: 'https://care.test',
+  clinic: 'Hill Clinic',
+  serviceName: 'care',
+  isPrivate: false,
+  signIn,
+}
 const files = readPageFiles(places)
 const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
 /** Served by the kit. */

@@ -36,6 +36,8 @@ type PagePlaces = {
   readonly baseUrl: string
   /** The name in its headers and `_meta` keys. */
   readonly serviceName: string
+  /** Whose records these are, for paper. */
+  readonly clinic: string
   /** Whether `/verify` asks for a token before it shows names (C33). */
   readonly isPrivate: boolean
   /** Of records whose writer names none, if anybody has said it (C37). */
@@ -71,12 +73,13 @@ const nameWords = (isPrivate: boolean) =>
 
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
-  const { baseUrl, isPrivate, language = '', serviceName, signIn } = places
+  const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn } = places
   const words = { baseUrl, ...nameWords(isPrivate) }
   const body = (name: string) =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
   const facts = {
     'service-name': serviceName,
+    clinic,
     'verify-names': isPrivate ? 'private' : 'public',
     language,
     'sign-in': JSON.stringify(signIn),

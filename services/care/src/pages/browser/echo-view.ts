@@ -2,10 +2,11 @@
  * What the echo page shows: the latest change in its live region, with the records below. Record text reaches it only as
  * text nodes.
  */
-import { element, pageElement, put } from '@tallystick/service-kit/browser'
+import { actionButton, element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
+import { dayText } from './list-age.ts'
 import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
 
 type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
@@ -126,6 +127,7 @@ function recordCard(record: ShownRecord): HTMLElement {
     ),
     said('p', 'said', record),
     ageLine(record),
+    element('p', { class: 'on-paper' }, `Written on ${dayText(Date.parse(record.writtenAt))}.`),
   )
 }
 
@@ -140,14 +142,39 @@ function insertInOrder(parent: Element, child: Element, attribute: string): void
   parent.insertBefore(child, [...parent.children].find((other) => of(other) > of(child)) ?? null)
 }
 
+/** Prints the list of this person alone. */
+function printAlone(group: Element): void {
+  group.classList.add('printed')
+  pageElement('records').classList.add('printed-alone')
+  print()
+  group.classList.remove('printed')
+  pageElement('records').classList.remove('printed-alone')
+}
+
+/** Whose lists these are and of when, at the head of each; only paper shows it. */
+export function showOnPaper(asOf: string): void {
+  const words = `${pageFact('clinic')}. ${asOf}`
+  for (const place of document.querySelectorAll('#records .as-of'))
+    if (place.textContent !== words) place.textContent = words
+}
+
 function listOf(patient: string): Element {
   const groups = pageElement('records')
   const found = [...groups.children].find((one) => one.getAttribute('data-patient') === patient)
   const known = found?.querySelector('ul')
   if (known != null) return known
   const list = element('ul', { class: 'records' })
-  const heading = element('h3', { class: 'name' }, patient)
-  const group = element('section', { class: 'patient', 'data-patient': patient }, heading, list)
+  const heading = element('h3', { class: 'name' }, elementText(patient))
+  const print = actionButton({ class: 'small' }, 'Print', () => printAlone(group))
+  const title = element('div', { class: 'title' }, heading, print)
+  const paper = element('p', { class: 'on-paper as-of' })
+  const group = element(
+    'section',
+    { class: 'patient', 'data-patient': patient },
+    title,
+    paper,
+    list,
+  )
   insertInOrder(groups, group, 'data-patient')
   return list
 }

@@ -1,6 +1,13 @@
 /** The echo page: the assistant's side of a correction. It takes a token, listens over MCP, shows, announces and speaks. */
 import { onFragment, pageElement, put } from '@tallystick/service-kit/browser'
-import { announce, announceGone, clearRecords, removeRecord, showRecord } from './echo-view.ts'
+import {
+  announce,
+  announceGone,
+  clearRecords,
+  removeRecord,
+  showOnPaper,
+  showRecord,
+} from './echo-view.ts'
 import { followRecords, type RecordChange } from './follow-records.ts'
 import { Listener, type ListeningState } from './keep-listening.ts'
 import { listAge } from './list-age.ts'
@@ -96,9 +103,14 @@ const isLive = (): boolean => ['live', 'silent'].includes(state.dataset['state']
 
 /** Says how old the list is, and that the service is silent although nothing has broken (C39). */
 function showAge(): void {
-  const { isFresh, title, words } = listAge({ heardMs, nowMs: Date.now(), isLive: isLive() })
+  const { isFresh, onPaper, title, words } = listAge({
+    heardMs,
+    nowMs: Date.now(),
+    isLive: isLive(),
+  })
   put('records-title', title)
   put('as-of', words)
+  showOnPaper(onPaper)
   pageElement('count').hidden = !isFresh
   cards.classList.toggle('aged', !isFresh)
   if (!isLive()) return
@@ -215,6 +227,8 @@ document.addEventListener('visibilitychange', () => {
   showAge()
   listening?.listener.wake()
 })
+// Paper begins with whose list it is.
+document.querySelector('h1')?.classList.add('screen-only')
 setInterval(showAge, AGE_MS)
 setInterval(() => listening?.refresh(), REFRESH_MS)
 // Leaving the page ends its session; coming back from the browser's cache opens a new one.

@@ -17,7 +17,7 @@ describe('C39: a list of what may be said', () => {
   it('does not say "now" while nothing is connected, or before anything was read', () => {
     expect(at(0, false).title).not.toContain('now')
     const never = listAge({ heardMs: undefined, nowMs: HEARD, isLive: true })
-    expect(never).toEqual({ isFresh: false, title: 'What may be said', words: '' })
+    expect(never).toEqual({ isFresh: false, title: 'What may be said', words: '', onPaper: '' })
   })
 
   it.each([

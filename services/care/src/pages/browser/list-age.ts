@@ -14,6 +14,10 @@ function timeText(unixMs: number, nowMs: number): string {
     : time.toLocaleString()
 }
 
+/** A moment for paper. */
+export const dayText = (unixMs: number): string =>
+  new Date(unixMs).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' })
+
 function ageText(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1_000 / STEP_SECONDS) * STEP_SECONDS)
   if (seconds < 2 * MINUTE_SECONDS) return `${seconds} s`
@@ -26,12 +30,20 @@ export function listAge(of: {
   readonly heardMs: number | undefined
   readonly nowMs: number
   readonly isLive: boolean
-}): { readonly isFresh: boolean; readonly title: string; readonly words: string } {
+}): {
+  readonly isFresh: boolean
+  readonly title: string
+  readonly words: string
+  /** On paper, which is read on another day. */
+  readonly onPaper: string
+} {
   const { heardMs, isLive, nowMs } = of
-  if (heardMs === undefined) return { isFresh: false, title: 'What may be said', words: '' }
+  if (heardMs === undefined)
+    return { isFresh: false, title: 'What may be said', words: '', onPaper: '' }
   const time = timeText(heardMs, nowMs)
+  const onPaper = `As of ${dayText(heardMs)}. A sentence may have been corrected since.`
   if (isLive && nowMs - heardMs <= SILENCE_MS)
-    return { isFresh: true, title: 'What may be said now', words: `As of ${time}.` }
+    return { isFresh: true, title: 'What may be said now', words: `As of ${time}.`, onPaper }
   const words = `This is ${ageText(nowMs - heardMs)} old: the service has not been heard since. A sentence may have been corrected meanwhile.`
-  return { isFresh: false, title: `What could be said at ${time}`, words }
+  return { isFresh: false, title: `What could be said at ${time}`, words, onPaper }
 }
