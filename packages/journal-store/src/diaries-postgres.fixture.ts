@@ -77,7 +77,7 @@ export function useDiaries() {
     store = await open()
   })
   afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close()
+    for (const each of opened.splice(0)) await each.close()
     rmSync(folder, { recursive: true, force: true })
   })
   return {
@@ -90,9 +90,9 @@ export function useDiaries() {
     sql: async <Row>(text: string, role?: string): Promise<readonly Row[]> =>
       (await runSql(role === undefined ? database.owner : database.as(role), text)).rows,
     /** Closes it after the test, with the others. */
-    keep: <Store extends { close(): Promise<void> }>(one: Store): Store => {
-      opened.push(one)
-      return one
+    keep: <Store extends { close(): Promise<void> }>(made: Store): Store => {
+      opened.push(made)
+      return made
     },
   }
 }

@@ -261,12 +261,14 @@ export async function moveToSqlite<Name extends string>(
 
 async function fillFiles<Name extends string>(
   move: StoreMove<Name>,
-  of: {
+  {
+    files,
+    query,
+  }: {
     readonly files: Awaited<ReturnType<typeof openFiles<Name>>>
     readonly query: PostgresQuery
   },
 ): Promise<MovedHeads<Name>> {
-  const { files, query } = of
   const { fileOf, store } = files
   const rows = await rowsOf(move, { query, fileOf, direction: 'toSqlite' })
   for (const { beside, cells = asItIs, from, into } of rows) {

@@ -112,7 +112,11 @@ const KEYS = 'seal_keys'
 /** All rows of a store's own, in the direction of its move. */
 export async function rowsOf<Name extends string>(
   move: StoreMove<Name>,
-  of: {
+  {
+    direction,
+    fileOf,
+    query,
+  }: {
     readonly query: PostgresQuery
     readonly fileOf: (beside: FileBeside | undefined) => DatabaseSync
     readonly direction: 'toPostgres' | 'toSqlite'
@@ -122,10 +126,10 @@ export async function rowsOf<Name extends string>(
   const keys: readonly MovedTable[] = seal === undefined ? [] : [{ table: KEYS }]
   const copied: MovedRows[] = []
   for (const { beside, order, table } of [...move.tables, ...keys]) {
-    const columns = await columnsOf(of.query, of.fileOf(beside), [schema, table])
+    const columns = await columnsOf(query, fileOf(beside), [schema, table])
     const names = columns.map(({ name }) => name).join(', ')
     const rows =
-      of.direction === 'toPostgres'
+      direction === 'toPostgres'
         ? {
             from: `SELECT ${names} FROM ${table} ORDER BY rowid`,
             into: `INSERT INTO ${schema}.${table} (${names}) SELECT * FROM unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})${table === KEYS ? ' ON CONFLICT DO NOTHING' : ''}`,
@@ -140,5 +144,5 @@ export async function rowsOf<Name extends string>(
           }
     copied.push(beside === undefined ? rows : { ...rows, beside })
   }
-  return [...copied, ...(move[of.direction] ?? [])]
+  return [...copied, ...(move[direction] ?? [])]
 }

@@ -21,8 +21,8 @@ const rememberCounts = (
   among: string,
   list: (names: readonly string[]) => unknown,
 ): GroupMemory<string, NoteCounts, string> => ({
-  read: async (rows, asked) => {
-    const names = [...new Set(asked)]
+  read: async (rows, authors) => {
+    const names = [...new Set(authors)]
     const found =
       names.length === 0
         ? []

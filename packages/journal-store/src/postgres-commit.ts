@@ -58,11 +58,11 @@ type HeadRow = { readonly name: string; readonly size: number; readonly peaks: B
 /** The name of one attempt of a group; the writer's row has it once the attempt is committed. */
 type GroupName = { readonly writer: string; readonly number: number }
 
-type PostgresCommitOptions<Name extends string, Memory, Asked> = {
+type PostgresCommitOptions<Name extends string, Memory, Needs> = {
   readonly door: PostgresDoor
   readonly kind: PostgresStoreKind<Name>
   readonly connection: PostgresConnection
-  readonly memory: GroupMemory<Name, Memory, Asked>
+  readonly memory: GroupMemory<Name, Memory, Needs>
   readonly runMs?: number | undefined
   /** The heads as this process last saw them committed. */
   readonly heads: () => Heads<Name>
@@ -73,23 +73,23 @@ type PostgresCommitOptions<Name extends string, Memory, Asked> = {
 }
 
 /** Commits groups of writes; see openWriteQueue. */
-export class PostgresCommit<Name extends string, Memory, Asked> {
-  readonly #options: PostgresCommitOptions<Name, Memory, Asked>
+export class PostgresCommit<Name extends string, Memory, Needs> {
+  readonly #options: PostgresCommitOptions<Name, Memory, Needs>
   /** Names this opening of the store to other processes, and its groups to itself. */
   readonly writer = randomUUID()
   #attempts = 0
   #refusedAtMs = Number.NEGATIVE_INFINITY
   /** The attempt whose COMMIT was sent but not answered, and what it decided. */
-  #doubt: { readonly name: GroupName; readonly group: Group<Name, Memory, Asked> } | undefined
+  #doubt: { readonly name: GroupName; readonly group: Group<Name, Memory, Needs> } | undefined
   /** While a COMMIT awaits its answer, the stored heads may be this process's own. */
   isCommitting = false
 
-  constructor(options: PostgresCommitOptions<Name, Memory, Asked>) {
+  constructor(options: PostgresCommitOptions<Name, Memory, Needs>) {
     this.#options = options
   }
 
   /** Settles a group; never rejects. */
-  readonly commit = async (writes: readonly Write<Name, Memory, Asked>[]): Promise<void> => {
+  readonly commit = async (writes: readonly Write<Name, Memory, Needs>[]): Promise<void> => {
     this.#doubt = undefined
     let losses = 0
     const startMs = performance.now()
@@ -123,7 +123,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
       : new kind.Unavailable(`nothing was written: ${messageOf(error)}`, { cause: error })
   }
 
-  #refuse(writes: readonly Write<Name, Memory, Asked>[], cause: unknown): void {
+  #refuse(writes: readonly Write<Name, Memory, Needs>[], cause: unknown): void {
     const what =
       this.#doubt === undefined ? 'nothing was written' : 'it is not known what was written'
     const { kind, onProblem } = this.#options
@@ -144,7 +144,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
   }
 
   /** Resolves once the group is settled. */
-  async #attempt(writes: readonly Write<Name, Memory, Asked>[], losses: number): Promise<void> {
+  async #attempt(writes: readonly Write<Name, Memory, Needs>[], losses: number): Promise<void> {
     const { connection, door, kind } = this.#options
     const line = await connection.use()
     const durability = chooseDurability(writes)
@@ -185,11 +185,11 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
     {
       begin,
       writes,
-    }: { readonly begin: string; readonly writes: readonly Write<Name, Memory, Asked>[] },
-  ): Promise<{ readonly group: Group<Name, Memory, Asked>; readonly heads: Heads<Name> }> {
+    }: { readonly begin: string; readonly writes: readonly Write<Name, Memory, Needs>[] },
+  ): Promise<{ readonly group: Group<Name, Memory, Needs>; readonly heads: Heads<Name> }> {
     const { kind, memory: groupMemory, runMs } = this.#options
     const running = writes.filter(({ isRejected }) => !isRejected)
-    const asked = running.flatMap((write) => (write.asked === undefined ? [] : [write.asked]))
+    const needs = running.flatMap((write) => (write.needs === undefined ? [] : [write.needs]))
     let refusal: { readonly error: unknown } | undefined
     const rows: Rows = async (text, values) => {
       try {
@@ -201,7 +201,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
     }
     const [found, read] = line.together(() => [
       line.run<HeadRow>(begin),
-      (async () => groupMemory.read(rows, asked))(),
+      (async () => groupMemory.read(rows, needs))(),
     ])
     const [taken, memory] = await Promise.allSettled([found, read])
     if (taken.status === 'rejected') throw taken.reason
@@ -226,7 +226,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
   }
 
   /** Sends everything and COMMIT in one flight. Throws the first refusal. */
-  async #save(line: PostgresLine, group: Group<Name, Memory, Asked>): Promise<void> {
+  async #save(line: PostgresLine, group: Group<Name, Memory, Needs>): Promise<void> {
     const { kind, memory: groupMemory } = this.#options
     const name = { writer: this.writer, number: (this.#attempts += 1) }
     const { schema } = kind
@@ -238,10 +238,10 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
     this.isCommitting = true
     try {
       const sent = line.together(() => {
-        const asked: Promise<unknown>[] = []
-        for (const { text, values } of saved) asked.push(line.ask(text, values))
+        const answers: Promise<unknown>[] = []
+        for (const { text, values } of saved) answers.push(line.ask(text, values))
         for (const { text, values, write } of group.statements)
-          asked.push(
+          answers.push(
             line.ask(text, values).catch((error: unknown) => {
               throw isLostConnection(error) ||
                 CONFLICTS.has(sqlCodeOf(error)) ||
@@ -251,14 +251,14 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
             }),
           )
         for (const journal of grown)
-          asked.push(
+          answers.push(
             line.ask(...appendStatement(schema, kind.journals[journal], group.journals[journal])),
           )
         // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
-        asked.push(line.ask(`SELECT ${schema}.keep_group($1, $2)`, [name.writer, name.number]))
-        asked.push(line.commit())
+        answers.push(line.ask(`SELECT ${schema}.keep_group($1, $2)`, [name.writer, name.number]))
+        answers.push(line.commit())
         if (grown.length > 0) this.#notify(line)
-        return asked
+        return answers
       })
       for (const settled of await Promise.allSettled(sent))
         if (settled.status === 'rejected') throw settled.reason
@@ -273,7 +273,7 @@ export class PostgresCommit<Name extends string, Memory, Asked> {
   }
 
   /** Behind the COMMIT, nothing that throws makes the group run again (S12). */
-  #settle(group: Group<Name, Memory, Asked>, heads: Heads<Name>): void {
+  #settle(group: Group<Name, Memory, Needs>, heads: Heads<Name>): void {
     const { memory: groupMemory, onCommitted } = this.#options
     onCommitted(heads, () => groupMemory.adopt?.(group.memory, measureJournals(group.journals)))
     for (const { resolve } of group.decided) resolve()

@@ -178,7 +178,11 @@ export class PostgresConnection implements SqlConnection {
 
   async #inTransaction<Result>(
     line: PostgresLine,
-    of: {
+    {
+      durability,
+      isAgain,
+      run,
+    }: {
       readonly run: (query: PostgresQuery) => Promise<Result>
       readonly durability: Durability
       readonly isAgain: boolean
@@ -196,13 +200,12 @@ export class PostgresConnection implements SqlConnection {
     }
     const ran = async (): Promise<Result> => {
       try {
-        return await of.run(query)
+        return await run(query)
       } catch (error) {
         // After a refused statement, a run that throws only passes that on, in whatever words.
         throw refused === undefined ? new RunFailed(error) : refused.error
       }
     }
-    const { durability, isAgain } = of
     try {
       await line.run(beginPostgres(this.#door, { durability, losses: isAgain ? 1 : 0 }))
       const result = await ran()

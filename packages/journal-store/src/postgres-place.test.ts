@@ -85,30 +85,30 @@ describe.skipIf(postgresMissing !== undefined)(
     )
 
     it('G12: a place to work in is one process’s at a time, and the next one’s when that is gone', async () => {
-      const [one, other] = [door(), door()].map((each) =>
+      const [first, second] = [door(), door()].map((each) =>
         openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
       )
-      endings.push(async () => other?.close())
-      expect([await one?.isMine(), await other?.isMine(), await one?.isMine()]).toEqual([
+      endings.push(async () => second?.close())
+      expect([await first?.isMine(), await second?.isMine(), await first?.isMine()]).toEqual([
         true,
         false,
         true,
       ])
-      await one?.close()
-      expect([await one?.isMine(), await other?.isMine()]).toEqual([false, true])
+      await first?.close()
+      expect([await first?.isMine(), await second?.isMine()]).toEqual([false, true])
     })
 
     it('a place to work in whose connection was cut is not its own any more once another took it', async () => {
-      const [one, other] = [door(), door()].map((each) =>
+      const [first, second] = [door(), door()].map((each) =>
         openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
       )
       endings.push(
-        async () => one?.close(),
-        async () => other?.close(),
+        async () => first?.close(),
+        async () => second?.close(),
       )
-      expect(await one?.isMine()).toBe(true)
+      expect(await first?.isMine()).toBe(true)
       await runSql(owner, CUT)
-      expect([await other?.isMine(), await one?.isMine(), await other?.isMine()]).toEqual([
+      expect([await second?.isMine(), await first?.isMine(), await second?.isMine()]).toEqual([
         true,
         false,
         true,

@@ -23,7 +23,10 @@ function findPrograms(): string | undefined {
   const versions = existsSync(DEBIAN)
     ? readdirSync(DEBIAN).toSorted((a, b) => Number(b) - Number(a))
     : []
-  const folders = [process.env['PG_BIN'] ?? '', ...versions.map((one) => join(DEBIAN, one, 'bin'))]
+  const folders = [
+    process.env['PG_BIN'] ?? '',
+    ...versions.map((version) => join(DEBIAN, version, 'bin')),
+  ]
   return folders.find((folder) => folder !== '' && existsSync(join(folder, 'initdb')))
 }
 

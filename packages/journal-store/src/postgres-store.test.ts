@@ -153,16 +153,16 @@ describe.skipIf(postgresMissing !== undefined)(
       })
 
       it('another process’s entries are heard of', async () => {
-        const [one, other] = [await open(), await open()]
+        const [first, second] = [await open(), await open()]
         const sizes: number[] = []
-        other.onGrown(() => sizes.push(other.journals.notes.size))
-        await appendText(one, 'one')
+        second.onGrown(() => sizes.push(second.journals.notes.size))
+        await appendText(first, 'one')
         await expect.poll(() => sizes.at(-1)).toBe(1)
         await runSql(
           database.owner,
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'notes_app' AND datname = current_database()",
         )
-        await appendText(one, 'two')
+        await appendText(first, 'two')
         await expect.poll(() => sizes.at(-1)).toBe(2)
       })
 

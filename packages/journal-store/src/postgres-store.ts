@@ -30,8 +30,8 @@ import { type Heads, openWriteQueue } from './write-group.ts'
 
 export type PostgresReaderOptions = Omit<PostgresOptions, 'Unavailable'> & StoreOpening
 
-export type PostgresOpening<Name extends string, Memory, Asked> = PostgresReaderOptions & {
-  readonly memory: GroupMemory<Name, Memory, Asked>
+export type PostgresOpening<Name extends string, Memory, Needs> = PostgresReaderOptions & {
+  readonly memory: GroupMemory<Name, Memory, Needs>
   /** For a service of one process: while it runs, another that opens the store this way is refused. */
   readonly isAlone?: boolean
   /** The door that other connections of the process use, too; by default one of its own. */
@@ -46,7 +46,7 @@ export type PostgresStoreReader<Name extends string> = StoreReader<Name> & {
   readonly read: PostgresQuery
 }
 
-export type PostgresStore<Name extends string, Memory, Asked> = Store<Name, Memory, Asked> &
+export type PostgresStore<Name extends string, Memory, Needs> = Store<Name, Memory, Needs> &
   PostgresStoreReader<Name> & {
     /**
      * Writes the service's own rows in transactions without the heads, one after another. A run may happen twice if only the
@@ -165,10 +165,10 @@ export async function openPostgresStoreReader<Name extends string>(
  * Opens a store whose schema exists. Rejects with the service's error if no server takes writes, the schema has another
  * version, a seal key is missing, or a journal falls short of the last checkpoint that this replica signed.
  */
-export async function openPostgresStore<Name extends string, Memory, Asked>(
+export async function openPostgresStore<Name extends string, Memory, Needs>(
   kind: PostgresStoreKind<Name>,
-  options: PostgresOpening<Name, Memory, Asked>,
-): Promise<PostgresStore<Name, Memory, Asked>> {
+  options: PostgresOpening<Name, Memory, Needs>,
+): Promise<PostgresStore<Name, Memory, Needs>> {
   removeLeftDrafts(options.databasePath)
   const opened = await openReader(kind, options)
   try {
@@ -219,15 +219,15 @@ function keepHeads<Name extends string>(
   }
 }
 
-async function openWriter<Name extends string, Memory, Asked>(
+async function openWriter<Name extends string, Memory, Needs>(
   kind: PostgresStoreKind<Name>,
-  options: PostgresOpening<Name, Memory, Asked>,
+  options: PostgresOpening<Name, Memory, Needs>,
   { committed, connect, door, end, reader }: Awaited<ReturnType<typeof openReader<Name>>>,
-): Promise<PostgresStore<Name, Memory, Asked>> {
+): Promise<PostgresStore<Name, Memory, Needs>> {
   const { onProblem = () => undefined } = options
   const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
   const heads = keepHeads(kind, committed, onProblem)
-  const commit = new PostgresCommit<Name, Memory, Asked>({
+  const commit = new PostgresCommit<Name, Memory, Needs>({
     door,
     kind,
     connection: connect(),
@@ -257,7 +257,7 @@ async function openWriter<Name extends string, Memory, Asked>(
     onProblem,
     look: ({ tuples }) => catchUp(tuples, true),
   })
-  const queue = openWriteQueue<Name, Memory, Asked>({
+  const queue = openWriteQueue<Name, Memory, Needs>({
     writesMax,
     Unavailable,
     commit: commit.commit,
@@ -270,7 +270,7 @@ async function openWriter<Name extends string, Memory, Asked>(
   let closing: Promise<void> | undefined
   return {
     ...reader,
-    write: (run, asked) => queue.add(run, asked === undefined ? {} : { asked }),
+    write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
     writeRows: (run, durability) => ownRows.transaction(run, durability),
     note: async (text, values) => {
       await ownRows.transaction((query) => query(text, values), 'relaxed')

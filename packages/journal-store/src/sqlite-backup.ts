@@ -71,14 +71,14 @@ async function copyInto(
 
 function checked<Checked>(
   path: string,
-  of: { check: (copy: DatabaseSync) => Checked; Unavailable: UnavailableError },
+  { check, Unavailable }: { check: (copy: DatabaseSync) => Checked; Unavailable: UnavailableError },
 ): Checked {
   const copy = new DatabaseSync(path)
   try {
     const damage = findDamage(copy)
     if (damage !== undefined)
-      throw new of.Unavailable(`${path} is damaged, and was removed: ${damage}`)
-    return of.check(copy)
+      throw new Unavailable(`${path} is damaged, and was removed: ${damage}`)
+    return check(copy)
   } finally {
     copy.close()
   }

@@ -23,7 +23,7 @@ import {
 /** Another connection has committed since the group was read: an operator's command, say. */
 class Overtaken extends Error {}
 
-type SqliteCommitOptions<Name extends string, Memory, Asked> = {
+type SqliteCommitOptions<Name extends string, Memory, Needs> = {
   /** Statements on the writing connection, on which nothing is open between groups. */
   readonly ask: Ask
   readonly database: DatabaseSync
@@ -31,7 +31,7 @@ type SqliteCommitOptions<Name extends string, Memory, Asked> = {
   /** As they are committed at opening. */
   readonly heads: Heads<Name>
   readonly opening: {
-    readonly memory: GroupMemory<Name, Memory, Asked>
+    readonly memory: GroupMemory<Name, Memory, Needs>
     readonly aroundCommit?: (commit: () => void) => void
     readonly runMs?: number
     readonly onProblem?: ((error: unknown) => void) | undefined
@@ -39,8 +39,8 @@ type SqliteCommitOptions<Name extends string, Memory, Asked> = {
 }
 
 /** Commits groups of writes; see openWriteQueue. */
-export class SqliteCommit<Name extends string, Memory, Asked> {
-  readonly #options: SqliteCommitOptions<Name, Memory, Asked>
+export class SqliteCommit<Name extends string, Memory, Needs> {
+  readonly #options: SqliteCommitOptions<Name, Memory, Needs>
   readonly #rows: Rows
   readonly #listeners = new Set<(grown: readonly Name[]) => void>()
   #heads: Heads<Name>
@@ -48,7 +48,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   #seenVersion: number | undefined
   #isRelaxed = false
 
-  constructor(options: SqliteCommitOptions<Name, Memory, Asked>) {
+  constructor(options: SqliteCommitOptions<Name, Memory, Needs>) {
     this.#options = options
     this.#rows = openSqliteRows(options.database, options.kind.Unavailable)
     this.#heads = options.heads
@@ -76,7 +76,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   }
 
   /** Settles a group; never rejects. */
-  readonly commit = async (writes: readonly Write<Name, Memory, Asked>[]): Promise<void> => {
+  readonly commit = async (writes: readonly Write<Name, Memory, Needs>[]): Promise<void> => {
     this.#rollBack()
     for (let isLocked = !this.#options.kind.isAlone; ; ) {
       try {
@@ -95,7 +95,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     }
   }
 
-  async #attempt(writes: readonly Write<Name, Memory, Asked>[], isLocked: boolean): Promise<void> {
+  async #attempt(writes: readonly Write<Name, Memory, Needs>[], isLocked: boolean): Promise<void> {
     const { aroundCommit, memory } = this.#options.opening
     if (isLocked) this.#begin(writes)
     const group = await this.#decide(writes)
@@ -117,13 +117,13 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
   }
 
   async #decide(
-    writes: readonly Write<Name, Memory, Asked>[],
-  ): Promise<Group<Name, Memory, Asked>> {
+    writes: readonly Write<Name, Memory, Needs>[],
+  ): Promise<Group<Name, Memory, Needs>> {
     this.catchUp()
     const { memory: groupMemory, runMs } = this.#options.opening
     const running = writes.filter(({ isRejected }) => !isRejected)
-    const asked = running.flatMap((write) => (write.asked === undefined ? [] : [write.asked]))
-    const memory = (await groupMemory.read(this.#rows, asked)) as Memory
+    const needs = running.flatMap((write) => (write.needs === undefined ? [] : [write.needs]))
+    const memory = (await groupMemory.read(this.#rows, needs)) as Memory
     return decideGroup({
       writes: running,
       heads: this.#heads,
@@ -135,7 +135,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     })
   }
 
-  #save({ journals, memory, statements }: Group<Name, Memory, Asked>): void {
+  #save({ journals, memory, statements }: Group<Name, Memory, Needs>): void {
     const { ask, database, kind, opening } = this.#options
     for (const { text, values } of opening.memory.save(memory, measureJournals(journals)))
       ask(text, values)
@@ -150,7 +150,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     }
   }
 
-  #begin(writes: readonly Write<Name, Memory, Asked>[]): void {
+  #begin(writes: readonly Write<Name, Memory, Needs>[]): void {
     this.#setRelaxed(chooseDurability(writes) === 'relaxed')
     this.#options.ask('BEGIN IMMEDIATE')
   }
@@ -175,7 +175,7 @@ export class SqliteCommit<Name extends string, Memory, Asked> {
     }
   }
 
-  #refuse(writes: readonly Write<Name, Memory, Asked>[], cause: unknown): void {
+  #refuse(writes: readonly Write<Name, Memory, Needs>[], cause: unknown): void {
     const reason = `nothing was written: ${messageOf(cause)}`
     const error = new this.#options.kind.Unavailable(reason, { cause })
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)

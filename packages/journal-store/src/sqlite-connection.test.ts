@@ -46,14 +46,14 @@ test('a read asked during a transaction sees all of it or nothing', async () => 
 
 test('two connections of one process to one file wait for each other, not for the busy timeout', async () => {
   const path = folderPath()
-  const [one, two] = [connect(path), connect(path)]
+  const [first, second] = [connect(path), connect(path)]
   const add = (rows: SqliteConnection, text: string) =>
     rows.transaction(async (query) => {
       await query(ALL)
       await query(ADD, [text])
     }, 'relaxed')
-  await Promise.all([add(one, 'a'), add(two, 'b'), add(one, 'c')])
-  expect(await two.read(ALL)).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
+  await Promise.all([add(first, 'a'), add(second, 'b'), add(first, 'c')])
+  expect(await second.read(ALL)).toEqual([{ text: 'a' }, { text: 'b' }, { text: 'c' }])
 })
 
 test('a run that throws leaves nothing behind, and a statement that comes later is refused', async () => {

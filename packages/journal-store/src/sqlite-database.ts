@@ -146,8 +146,8 @@ export function takeSqliteLock(
     makePrivateFile(path)
     database = new DatabaseSync(path, { timeout: 0 })
     database.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
-    const held = database
-    return { release: () => held.close() }
+    const locked = database
+    return { release: () => locked.close() }
   } catch (error) {
     database?.close()
     const isHeld = error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY

@@ -276,14 +276,14 @@ describe('one process', () => {
 
 describe('several processes', () => {
   it('each sees what the others wrote, and the tree has no fork', async () => {
-    const [one, other] = [await openNotes(COMMON_NOTES), await openNotes(COMMON_NOTES)]
+    const [first, second] = [await openNotes(COMMON_NOTES), await openNotes(COMMON_NOTES)]
     for (let count = 0; count < 300; count += 1)
-      expect(await appendText(count % 2 === 0 ? one : other, `note ${count}`)).toBe(count)
-    await one.catchUp()
-    expect(one.journals.notes.rootHash()).toEqual(other.journals.notes.rootHash())
-    expect(await one.journals.notes.rootAt(300)).toEqual(one.journals.notes.rootHash())
-    await one.close()
-    await other.close()
+      expect(await appendText(count % 2 === 0 ? first : second, `note ${count}`)).toBe(count)
+    await first.catchUp()
+    expect(first.journals.notes.rootHash()).toEqual(second.journals.notes.rootHash())
+    expect(await first.journals.notes.rootAt(300)).toEqual(first.journals.notes.rootHash())
+    await first.close()
+    await second.close()
   })
 
   it('one that another process has locked for long opens and is read; a new one is the service’s own error', async () => {

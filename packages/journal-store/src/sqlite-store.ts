@@ -23,15 +23,15 @@ import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import { checkpointFilesOf, type StoreOpening, signedJournals } from './store-kind.ts'
 import { openWriteQueue } from './write-group.ts'
 
-export type SqliteStoreOpening<Name extends string, Memory, Asked> = StoreOpening & {
-  readonly memory: GroupMemory<Name, Memory, Asked>
+export type SqliteStoreOpening<Name extends string, Memory, Needs> = StoreOpening & {
+  readonly memory: GroupMemory<Name, Memory, Needs>
   /** Runs each COMMIT, for who watches the file. */
   readonly aroundCommit?: (commit: () => void) => void
   /** For tests of slow writes, milliseconds. */
   readonly runMs?: number
 }
 
-export type SqliteStore<Name extends string, Memory, Asked> = Store<Name, Memory, Asked> & {
+export type SqliteStore<Name extends string, Memory, Needs> = Store<Name, Memory, Needs> & {
   /** The writing connection; between groups nothing is open on it. */
   readonly database: DatabaseSync
   /** The connection that reads. */
@@ -50,10 +50,10 @@ export const takeStoreLock = (
  * Opens a store, and makes it if there is none. Rejects with the service's error if another process has it, the file is
  * damaged, a key is missing, or a journal falls short of its last signed checkpoint.
  */
-export async function openSqliteStore<Name extends string, Memory, Asked>(
+export async function openSqliteStore<Name extends string, Memory, Needs>(
   kind: SqliteKind<Name>,
-  options: SqliteStoreOpening<Name, Memory, Asked>,
-): Promise<SqliteStore<Name, Memory, Asked>> {
+  options: SqliteStoreOpening<Name, Memory, Needs>,
+): Promise<SqliteStore<Name, Memory, Needs>> {
   const lock = takeStoreLock(kind, options.databasePath)
   let database: DatabaseSync | undefined
   try {
@@ -108,11 +108,11 @@ function openReading<Name extends string>(
 /** In WAL a reader waits for nobody but a recovery. */
 const READ_TIMEOUT_MS = 2_000
 
-async function openOn<Name extends string, Memory, Asked>(
+async function openOn<Name extends string, Memory, Needs>(
   database: DatabaseSync,
   kind: SqliteKind<Name>,
-  options: SqliteStoreOpening<Name, Memory, Asked>,
-): Promise<SqliteStore<Name, Memory, Asked>> {
+  options: SqliteStoreOpening<Name, Memory, Needs>,
+): Promise<SqliteStore<Name, Memory, Needs>> {
   const { isAlone, Unavailable, writesPerCommitMax: writesMax } = kind
   const { onProblem = () => undefined } = options
   const ask = askOn(database)
@@ -139,7 +139,7 @@ async function openOn<Name extends string, Memory, Asked>(
       writer.onGrown((grown) => {
         for (const name of grown) files[name].renew(() => writer.heads[name], onProblem)
       })
-    const queue = openWriteQueue<Name, Memory, Asked>({
+    const queue = openWriteQueue<Name, Memory, Needs>({
       writesMax,
       Unavailable,
       commit: writer.commit,
@@ -161,7 +161,7 @@ async function openOn<Name extends string, Memory, Asked>(
       reading: reading.database,
       ...signedJournals(journals, files),
       rows: reading.rows,
-      write: (run, asked) => queue.add(run, asked === undefined ? {} : { asked }),
+      write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
       note: (text, values) => queue.add(({ run }) => run(text, values), { durability: 'relaxed' }),
       catchUp: async () => writer.catchUp(),
       onGrown: (listener) => writer.onGrown(() => listener()),

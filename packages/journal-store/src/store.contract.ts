@@ -132,7 +132,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       const { notes } = store.journals
       const sizes = [1, 2, 3, 255, 256, 257, 511, 512, 600, 767, 768, 800]
       for (const oldSize of sizes)
-        for (const size of sizes.filter((one) => one >= oldSize)) {
+        for (const size of sizes.filter((each) => each >= oldSize)) {
           const proof = await notes.consistencyProof(oldSize, size)
           const [oldRootHash, rootHash] = [await notes.rootAt(oldSize), await notes.rootAt(size)]
           expect(verifyConsistency({ oldSize, oldRootHash, size, rootHash, proof })).toBe(true)
@@ -343,11 +343,11 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
 
     it('a journal that lost its tail is refused until what is left is accepted', async () => {
       await fill(5)
-      const kept = await place.keep()
+      const copy = await place.keep()
       const store = await open()
       await appendText(store, 'newer')
       await store.close()
-      await kept.restore()
+      await copy.restore()
       await expect(open()).rejects.toThrow(/counts 6 entries, 5 of them/)
       expect(await place.accept()).toMatchObject({ size: 5, signedSize: 6 })
       expect(await appendText(await open(), 'instead')).toBe(5)

@@ -60,9 +60,9 @@ export type Tx<Name extends string, Memory> = {
 }
 
 /** What a service reads for its writes, and what it keeps of them. */
-export type GroupMemory<Name extends string, Memory, Asked> = {
-  /** Reads at once what all writes of a group ask for, while nobody else appends. */
-  read(rows: Rows, asked: readonly Asked[]): Promise<Memory> | Memory
+export type GroupMemory<Name extends string, Memory, Needs> = {
+  /** Reads at once what all writes of a group need to know, while nobody else appends. */
+  read(rows: Rows, needs: readonly Needs[]): Promise<Memory> | Memory
   /** The statements that store what the writes changed; they run before the entries. `sizes` are the journals' behind the group. */
   save(memory: Memory, sizes: Readonly<Record<Name, number>>): readonly Statement[]
   /** Called behind the COMMIT, before the group's writes resolve. */
@@ -83,15 +83,15 @@ export type StoreReader<Name extends string> = {
 }
 
 /** A store. Failures of disk, lock or database are the service's own error, which its kind names. */
-export type Store<Name extends string, Memory, Asked> = StoreReader<Name> & {
+export type Store<Name extends string, Memory, Needs> = StoreReader<Name> & {
   /**
-   * Resolves with the result of the run once it is on the disk, in one commit with all writes that wait. `asked` tells the
+   * Resolves with the result of the run once it is on the disk, in one commit with all writes that wait. `needs` tells the
    * service's memory what to read for it. A run that throws, or takes over 750 ms to decide, rejects alone. It may happen more
    * than once, and must change nothing but its transaction.
    */
   write<Result>(
     run: (tx: Tx<Name, Memory>) => Promise<Result> | Result,
-    asked?: Asked,
+    needs?: Needs,
   ): Promise<Result>
   /** Runs a statement by itself, `relaxed`. */
   note(text: string, values: readonly unknown[]): Promise<void>

@@ -14,7 +14,7 @@ type Tear = 'before' | 'behind' | 'late'
  * Listens in one folder in place of the server in another. `url` leads there; `tearNext` ends the connection of the next
  * COMMIT that passes.
  */
-export async function openTornCommits(of: {
+export async function openTornCommits(server: {
   readonly url: string
   readonly socketFolder: string
   readonly folder: string
@@ -28,7 +28,7 @@ export async function openTornCommits(of: {
       client.destroy()
       return
     }
-    const upstream = connect(join(of.socketFolder, '.s.PGSQL.5432'))
+    const upstream = connect(join(server.socketFolder, '.s.PGSQL.5432'))
     sockets.push(client, upstream)
     let isTorn = false
     const tear = (): void => {
@@ -53,10 +53,13 @@ export async function openTornCommits(of: {
       else if (chunk.includes('COMMIT\0') || chunk.includes('ROLLBACK\0')) tear()
     })
   })
-  proxy.listen(join(of.folder, '.s.PGSQL.5432'))
+  proxy.listen(join(server.folder, '.s.PGSQL.5432'))
   await once(proxy, 'listening')
   return {
-    url: of.url.replace(encodeURIComponent(of.socketFolder), encodeURIComponent(of.folder)),
+    url: server.url.replace(
+      encodeURIComponent(server.socketFolder),
+      encodeURIComponent(server.folder),
+    ),
     /** `closed` refuses new connections from then on, until `reopen`. */
     tearNext: (how: Tear, behind?: 'closed'): void => {
       next = how

@@ -29,17 +29,17 @@ type WatchOptions = {
  */
 export async function watchPostgres(
   door: PostgresDoor,
-  of: WatchOptions,
+  options: WatchOptions,
 ): Promise<{ end(): Promise<void> }> {
   const ended = new AbortController()
   // A notification during a look may be too late for it, so it is kept for the next one.
   let woken = Promise.withResolvers<void>()
-  const { channel } = of
+  const { channel } = options
   const listener = new PostgresConnection(door, {
     onConnected: async (line) => {
-      if (of.isAlone === true) await keepPlace(door, line, { name: channel, schema: channel })
+      if (options.isAlone === true) await keepPlace(door, line, { name: channel, schema: channel })
       line.onNotification((payload) => {
-        if (payload !== of.ownName) woken.resolve()
+        if (payload !== options.ownName) woken.resolve()
       })
       await line.run(`LISTEN ${channel}`)
       // Looks for what was committed while nobody listened.
@@ -53,9 +53,9 @@ export async function watchPostgres(
       woken = Promise.withResolvers()
       try {
         // This also finds a lost connection.
-        await of.look(listener)
+        await options.look(listener)
       } catch (error) {
-        if (!ended.signal.aborted) of.onProblem(error)
+        if (!ended.signal.aborted) options.onProblem(error)
         await door.pause(LOOK_MS)
       }
     }

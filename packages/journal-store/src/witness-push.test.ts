@@ -55,7 +55,7 @@ type Started = {
   readonly problems: (readonly [string, WitnessProblem])[]
   readonly leads: readonly WitnessLead[]
   readonly waits: number[]
-  readonly kept: () => string | undefined
+  readonly lastCosigned: () => string | undefined
   /** Lets everything fall due that waits. */
   readonly elapse: () => void
 }
@@ -63,13 +63,16 @@ type Started = {
 function start(
   journal: ReturnType<typeof journalOf>,
   witnesses: readonly Witness[],
-  { givenUp, kept }: { kept?: string | undefined; givenUp?: Record<string, number> } = {},
+  {
+    givenUp,
+    lastCosigned,
+  }: { lastCosigned?: string | undefined; givenUp?: Record<string, number> } = {},
 ) {
   const leads: WitnessLead[] = []
   const timers = new Set<() => void>()
   const waits: number[] = []
   const problems: (readonly [string, WitnessProblem])[] = []
-  let stored = kept
+  let stored = lastCosigned
   const push = new WitnessPush({
     witnesses: witnesses.map(({ url, verifierKey }) => ({ url, verifierKey })),
     journal,
@@ -81,7 +84,7 @@ function start(
         return undefined
       }
     },
-    kept,
+    lastCosigned,
     keep: async (note) => {
       stored = note
     },
@@ -115,7 +118,7 @@ function start(
       run()
     }
   }
-  return { push, problems, leads, waits, kept: () => stored, elapse } satisfies Started
+  return { push, problems, leads, waits, lastCosigned: () => stored, elapse } satisfies Started
 }
 
 const sizes = ({ push }: Started) => push.states().map(({ cosigned }) => cosigned?.size)
@@ -136,12 +139,12 @@ test('C9: every witness cosigns each checkpoint that goes on from the last; the 
   expect(openNote({ note: note ?? '', verifierKey: logKey }).kind).toBe('opened')
   for (const witness of witnesses) {
     expect(isCosigned(note, witness)).toBe(true)
-    expect(witness.asked).toEqual([
+    expect(witness.requests).toEqual([
       'POST /witness/add-checkpoint old 0',
       'POST /witness/add-checkpoint old 3',
     ])
   }
-  await expect.poll(started.kept).toBe(note)
+  await expect.poll(started.lastCosigned).toBe(note)
   expect(started.problems).toEqual([])
 })
 
@@ -149,18 +152,18 @@ test('a service that has forgotten what was cosigned goes on from the size that 
   const journal = journalOf('a', 'b', 'c')
   const witness = await witnessOf('one.example')
   const first = start(journal, [witness])
-  await expect.poll(first.kept).toBeDefined()
+  await expect.poll(first.lastCosigned).toBeDefined()
   await first.push.close()
   journal.entries.push('d')
   const second = start(journal, [witness])
   await expect.poll(() => sizes(second)).toEqual([4])
-  expect(witness.asked.slice(1).map((line) => line.split(' ').at(-1))).toEqual(['0', '3'])
+  expect(witness.requests.slice(1).map((line) => line.split(' ').at(-1))).toEqual(['0', '3'])
   await second.push.close()
   journal.entries.push('e')
-  const third = start(journal, [witness], { kept: second.kept() })
+  const third = start(journal, [witness], { lastCosigned: second.lastCosigned() })
   expect(isCosigned(third.push.cosigned(), witness)).toBe(true)
   await expect.poll(() => sizes(third)).toEqual([5])
-  expect(witness.asked.slice(3)).toEqual(['POST /witness/add-checkpoint old 4'])
+  expect(witness.requests.slice(3)).toEqual(['POST /witness/add-checkpoint old 4'])
 })
 
 test.each([
@@ -173,15 +176,15 @@ test.each([
   async (problem, _, entries) => {
     const witness = await witnessOf('one.example')
     const honest = start(journalOf('a', 'b', 'c', 'd', 'e'), [witness])
-    await expect.poll(honest.kept).toBeDefined()
+    await expect.poll(honest.lastCosigned).toBeDefined()
     await honest.push.close()
-    for (const kept of [honest.kept(), undefined]) {
-      const attacker = start(journalOf(...entries), [witness], { kept })
+    for (const lastCosigned of [honest.lastCosigned(), undefined]) {
+      const attacker = start(journalOf(...entries), [witness], { lastCosigned })
       await expect.poll(() => attacker.problems).toEqual([['one.example', problem]])
       expect(attacker.push.states()).toMatchObject([{ problem }])
       expect(attacker.push.leads()).toMatchObject([{ name: 'one.example', problem, seen: 5 }])
       // What was cosigned before stays what is served.
-      expect(attacker.push.cosigned()).toBe(kept)
+      expect(attacker.push.cosigned()).toBe(lastCosigned)
       await attacker.push.close()
     }
     expect(witness.seen()).toBe(5)
@@ -191,7 +194,7 @@ test.each([
 test('C42: the first answer of a witness tells whether the store was put back while it was closed, however late it comes; later ones are of other processes', async () => {
   const witness = await witnessOf('one.example')
   const honest = start(journalOf('a', 'b', 'c'), [witness])
-  await expect.poll(honest.kept).toBeDefined()
+  await expect.poll(honest.lastCosigned).toBeDefined()
   witness.answerInstead(() => ({ status: 409, body: '9\n' }))
   honest.push.grown()
   honest.elapse()
@@ -255,7 +258,7 @@ test.each([
   const started = start(journalOf('a', 'b'), [witness])
   await expect.poll(() => started.problems).toEqual([['one.example', 'bad_answer']])
   expect(started.push.cosigned()).toBe(undefined)
-  expect(started.kept()).toBe(undefined)
+  expect(started.lastCosigned()).toBe(undefined)
 })
 
 function otherLine(body: string, keyName: string): string {
@@ -272,9 +275,9 @@ test('attack: a witness answers 409 with sizes that lead nowhere: three requests
     return { status: 409, body: `${size}\n` }
   })
   const started = start(journalOf('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), [witness])
-  await expect.poll(() => witness.asked.length).toBe(3)
+  await expect.poll(() => witness.requests.length).toBe(3)
   await started.push.close()
-  expect(witness.asked.length).toBe(3)
+  expect(witness.requests.length).toBe(3)
   expect(started.push.cosigned()).toBe(undefined)
 })
 
@@ -282,8 +285,8 @@ test('attack: the kept file was altered, or is another journal’s: it is not se
   const journal = journalOf('a', 'b')
   const witness = await witnessOf('one.example')
   const honest = start(journal, [witness])
-  await expect.poll(honest.kept).toBeDefined()
-  const note = honest.kept() ?? ''
+  await expect.poll(honest.lastCosigned).toBeDefined()
+  const note = honest.lastCosigned() ?? ''
   const stranger = createNoteSigner({ keyName: ORIGIN, seed: Buffer.alloc(32, 8) })
   const line = note.slice(note.lastIndexOf('\u2014'))
   for (const altered of [
@@ -292,12 +295,12 @@ test('attack: the kept file was altered, or is another journal’s: it is not se
     note.replace(line, ''),
     'nonsense',
   ])
-    expect(start(journalOf(), [witness], { kept: altered }).push.cosigned()).toBe(undefined)
-  expect(start(journalOf(), [witness], { kept: note }).push.cosigned()).toBe(note)
+    expect(start(journalOf(), [witness], { lastCosigned: altered }).push.cosigned()).toBe(undefined)
+  expect(start(journalOf(), [witness], { lastCosigned: note }).push.cosigned()).toBe(note)
 })
 
 test('an empty journal is shown to nobody', async () => {
   const witness = await witnessOf('one.example')
   await start(journalOf(), [witness]).push.close()
-  expect(witness.asked).toEqual([])
+  expect(witness.requests).toEqual([])
 })

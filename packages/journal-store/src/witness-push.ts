@@ -74,7 +74,7 @@ type WitnessPushOptions = {
     body: string,
   ) => Promise<{ readonly status: number; readonly text: string } | undefined>
   /** The last cosigned checkpoint that an earlier process kept. */
-  readonly kept?: string | undefined
+  readonly lastCosigned?: string | undefined
   readonly keep: (note: string) => Promise<void>
   readonly clock: { after(ms: number, run: () => void): () => void }
   /** Counts a witness's failures in a row and says how long to leave it alone. */
@@ -95,7 +95,7 @@ type Cosigned = {
 }
 
 /** What an earlier process kept, before anything was compared with it. */
-type Kept = Cosigned & { readonly checkpoint: TreeHead }
+type LastCosigned = Cosigned & { readonly checkpoint: TreeHead }
 
 type Watched = Witness & {
   readonly name: string
@@ -147,8 +147,14 @@ async function show(
     const answer = await post(`${to.url.replace(/\/+$/, '')}/add-checkpoint`, body)
     if (answer === undefined) return failed('unreachable')
     if (answer.status === 200) {
-      const kept = readCosignatures({ note, answer: answer.text, verifierKey: to.verifierKey })
-      return kept === undefined ? failed('bad_answer') : { kind: 'cosigned', ...kept }
+      const cosignatures = readCosignatures({
+        note,
+        answer: answer.text,
+        verifierKey: to.verifierKey,
+      })
+      return cosignatures === undefined
+        ? failed('bad_answer')
+        : { kind: 'cosigned', ...cosignatures }
     }
     if (answer.status === 422) return leads('forked', oldSize)
     if (answer.status !== 409) return failed('refused')
@@ -164,15 +170,19 @@ async function show(
 }
 
 /** The kept checkpoint with the witnesses' lines that verify; undefined if it is not the journal's or none verify. */
-function takeKept(kept: string, of: readonly Watched[], ownKey: string): Kept | undefined {
-  const checkpoint = checkpointIn(kept)
-  if (checkpoint === undefined || openNote({ note: kept, verifierKey: ownKey }).kind === 'refused')
+function takeLastCosigned(
+  text: string,
+  witnesses: readonly Watched[],
+  ownKey: string,
+): LastCosigned | undefined {
+  const checkpoint = checkpointIn(text)
+  if (checkpoint === undefined || openNote({ note: text, verifierKey: ownKey }).kind === 'refused')
     return undefined
   const { size } = checkpoint
-  const split = kept.indexOf('\n', kept.lastIndexOf('\n\n') + 2) + 1
-  const [note, answer] = [kept.slice(0, split), kept.slice(split)]
+  const split = text.indexOf('\n', text.lastIndexOf('\n\n') + 2) + 1
+  const [note, answer] = [text.slice(0, split), text.slice(split)]
   const lines = new Map<string, string>()
-  for (const witness of of) {
+  for (const witness of witnesses) {
     const { verifierKey } = witness
     const own = readCosignatures({ note, answer, verifierKey })
     if (own === undefined) continue
@@ -193,7 +203,7 @@ export class WitnessPush {
   readonly #leads = new Map<string, WitnessLead>()
   #cosigned: Cosigned | undefined
   /** Until it has been compared. */
-  #kept: Kept | undefined
+  #lastCosigned: LastCosigned | undefined
   #running: Promise<void> | undefined
   #gathering: (() => void) | undefined
   #isDue = false
@@ -212,8 +222,12 @@ export class WitnessPush {
         backOff: options.createBackOff(RETRY),
       }),
     )
-    this.#kept = takeKept(options.kept ?? '', this.#watched, options.journal.verifierKey)
-    this.#cosigned = this.#kept
+    this.#lastCosigned = takeLastCosigned(
+      options.lastCosigned ?? '',
+      this.#watched,
+      options.journal.verifierKey,
+    )
+    this.#cosigned = this.#lastCosigned
     this.#run()
   }
 
@@ -271,19 +285,19 @@ export class WitnessPush {
     const { journal, keep } = this.#options
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false
-      await this.#compareKept()
+      await this.#compareLastCosigned()
       const note = await journal.checkpoint()
       const size = checkpointIn(note)?.size
       // An empty journal has nothing to vouch for.
       if (size === undefined || size === 0) continue
       this.#hasShown = true
       const before = this.cosigned()
-      const asked = this.#watched.filter(
+      const unshown = this.#watched.filter(
         ({ hasTold, note: cosigned, rest }) =>
           rest === undefined && !(hasTold && cosigned === note),
       )
       await Promise.all(
-        asked.map(async (witness) => {
+        unshown.map(async (witness) => {
           const outcome = await show({ note, size }, witness, this.#options)
           this.#take({ note, size }, witness, outcome)
         }),
@@ -294,25 +308,25 @@ export class WitnessPush {
   }
 
   /** What an earlier process kept of the witnesses tells without them. */
-  async #compareKept(): Promise<void> {
+  async #compareLastCosigned(): Promise<void> {
     const { journal } = this.#options
-    const kept = this.#kept
-    this.#kept = undefined
-    if (kept === undefined) return
+    const last = this.#lastCosigned
+    this.#lastCosigned = undefined
+    if (last === undefined) return
     const size = journal.size()
-    if (await isContinued({ size, rootAt: journal.rootAt }, kept.checkpoint)) return
-    const problem = kept.size > size ? 'rolled_back' : 'forked'
+    if (await isContinued({ size, rootAt: journal.rootAt }, last.checkpoint)) return
+    const problem = last.size > size ? 'rolled_back' : 'forked'
     for (const witness of this.#watched)
-      if (kept.lines.has(witness.name)) this.#lead(witness, { seen: kept.size, problem })
+      if (last.lines.has(witness.name)) this.#lead(witness, { seen: last.size, problem })
   }
 
   #lead(
     { name, verifierKey: witness }: Watched,
-    told: Pick<WitnessLead, 'seen' | 'problem'>,
+    finding: Pick<WitnessLead, 'seen' | 'problem'>,
   ): void {
     const { givenUp = {}, journal, onLead } = this.#options
-    if (givenUp[witness] === told.seen) return
-    const lead = { witness, name, size: journal.size(), ...told }
+    if (givenUp[witness] === finding.seen) return
+    const lead = { witness, name, size: journal.size(), ...finding }
     this.#leads.set(witness, lead)
     onLead?.(lead)
   }

@@ -125,14 +125,14 @@ export async function startWitness(options: { readonly name: string; readonly lo
   const key = witnessKey(name, sha256(Buffer.from(name)))
   let seconds = 1_795_392_000
   const judge = new Judge(logKey, (text) => key.cosign(text, (seconds += 1)))
-  const asked: string[] = []
+  const requests: string[] = []
   let instead: ((body: string) => Answer | 'nothing') | undefined
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8')
     request.on('data', (piece: string) => (body += piece))
     request.on('end', () => {
-      asked.push(`${request.method} ${request.url} ${body.split('\n', 1)[0]}`)
+      requests.push(`${request.method} ${request.url} ${body.split('\n', 1)[0]}`)
       const answer = instead?.(body) ?? judge.answer(body)
       if (answer === 'nothing') return
       const { status, body: text, type = 'text/plain' } = answer
@@ -145,7 +145,7 @@ export async function startWitness(options: { readonly name: string; readonly lo
     url: `http://127.0.0.1:${port}/witness`,
     verifierKey: key.verifierKey,
     /** Requests so far: method, path and the first line of the body. */
-    asked,
+    requests,
     seen: () => judge.seen?.size,
     /** Answers something else from now on, or not at all; without an argument, follows the protocol again. */
     answerInstead(answer: ((body: string) => Answer | 'nothing') | undefined): void {

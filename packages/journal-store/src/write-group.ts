@@ -16,9 +16,9 @@ const WAITING_WRITES_MAX = 20_000
 const GATHERING_ITERATIONS_MAX = 64
 
 /** A waiting write. */
-export type Write<Name extends string, Memory, Asked> = {
+export type Write<Name extends string, Memory, Needs> = {
   readonly run: (tx: Tx<Name, Memory>) => unknown
-  readonly asked: Asked | undefined
+  readonly needs: Needs | undefined
   readonly durability: Durability
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -36,14 +36,14 @@ export const chooseDurability = (
 const nextIteration = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** Opens a queue in front of `commit`, which settles each write of a group, and never rejects. */
-export function openWriteQueue<Name extends string, Memory, Asked>(options: {
+export function openWriteQueue<Name extends string, Memory, Needs>(options: {
   /** Most writes in one group. */
   readonly writesMax: number
   readonly Unavailable: UnavailableError
-  readonly commit: (writes: readonly Write<Name, Memory, Asked>[]) => Promise<void>
+  readonly commit: (writes: readonly Write<Name, Memory, Needs>[]) => Promise<void>
 }) {
   const { commit, Unavailable, writesMax } = options
-  const waiting: Write<Name, Memory, Asked>[] = []
+  const waiting: Write<Name, Memory, Needs>[] = []
   let working: Promise<void> | undefined
   let isClosed = false
 
@@ -70,18 +70,18 @@ export function openWriteQueue<Name extends string, Memory, Asked>(options: {
     add: <Result>(
       run: (tx: Tx<Name, Memory>) => Promise<Result> | Result,
       {
-        asked,
+        needs,
         durability = 'synced',
-      }: { readonly asked?: Asked; readonly durability?: Durability },
+      }: { readonly needs?: Needs; readonly durability?: Durability },
     ): Promise<Result> =>
       new Promise<Result>((resolve, reject) => {
         if (isClosed || waiting.length >= WAITING_WRITES_MAX) {
           reject(new Unavailable(isClosed ? 'the store is closed' : 'too many writes are waiting'))
           return
         }
-        const write: Write<Name, Memory, Asked> = {
+        const write: Write<Name, Memory, Needs> = {
           run,
-          asked,
+          needs,
           durability,
           resolve: () => resolve(write.result as Result),
           reject: (error) => {
@@ -111,22 +111,22 @@ const RUN_MS = 750
 export type Heads<Name extends string> = Readonly<Record<Name, CompactRange>>
 
 /** A statement of one write; if it is refused, so is its write. */
-type WriteStatement<Name extends string, Memory, Asked> = Statement & {
-  readonly write: Write<Name, Memory, Asked>
+type WriteStatement<Name extends string, Memory, Needs> = Statement & {
+  readonly write: Write<Name, Memory, Needs>
 }
 
 /** Writes that are decided, and what they change together. */
-export type Group<Name extends string, Memory, Asked> = {
+export type Group<Name extends string, Memory, Needs> = {
   readonly memory: Memory
   readonly journals: Readonly<Record<Name, GrowingJournal>>
-  readonly decided: readonly Write<Name, Memory, Asked>[]
-  readonly statements: readonly WriteStatement<Name, Memory, Asked>[]
+  readonly decided: readonly Write<Name, Memory, Needs>[]
+  readonly statements: readonly WriteStatement<Name, Memory, Needs>[]
 }
 
 /** The engine refused what a single write asked: that write is at fault, and no other. */
-export class WriteRefused<Name extends string, Memory, Asked> extends Error {
-  readonly write: Write<Name, Memory, Asked>
-  constructor(write: Write<Name, Memory, Asked>, cause: unknown) {
+export class WriteRefused<Name extends string, Memory, Needs> extends Error {
+  readonly write: Write<Name, Memory, Needs>
+  constructor(write: Write<Name, Memory, Needs>, cause: unknown) {
     super('a statement of a write was refused', { cause })
     this.write = write
   }
@@ -165,8 +165,8 @@ function openLimit(ms: number) {
   }
 }
 
-type Deciding<Name extends string, Memory, Asked> = {
-  readonly writes: readonly Write<Name, Memory, Asked>[]
+type Deciding<Name extends string, Memory, Needs> = {
+  readonly writes: readonly Write<Name, Memory, Needs>[]
   readonly heads: Heads<Name>
   readonly memory: Memory
   readonly rows: Rows
@@ -178,13 +178,13 @@ type Deciding<Name extends string, Memory, Asked> = {
 }
 
 /** Decides a group. Throws WriteRefused only if `endsGroup`. */
-export async function decideGroup<Name extends string, Memory, Asked>(
-  options: Deciding<Name, Memory, Asked>,
-): Promise<Group<Name, Memory, Asked>> {
+export async function decideGroup<Name extends string, Memory, Needs>(
+  options: Deciding<Name, Memory, Needs>,
+): Promise<Group<Name, Memory, Needs>> {
   const { endsGroup, explain, heads, memory, rows, runMs = RUN_MS, writes } = options
   const journals = eachJournal({ journals: heads }, growFrom)
-  const decided: Write<Name, Memory, Asked>[] = []
-  const statements: WriteStatement<Name, Memory, Asked>[] = []
+  const decided: Write<Name, Memory, Needs>[] = []
+  const statements: WriteStatement<Name, Memory, Needs>[] = []
   const limit = openLimit(runMs)
   try {
     for (const write of writes) {

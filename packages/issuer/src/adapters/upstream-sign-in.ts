@@ -114,8 +114,8 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
   }
 }
 
-const accountIn = (kept: AdapterPayload | undefined | void): Account | undefined =>
-  kept?.params?.['account'] as Account | undefined
+const accountIn = (payload: AdapterPayload | undefined | void): Account | undefined =>
+  payload?.params?.['account'] as Account | undefined
 
 /** Ends all that began with a person's sign-ins there. False if nobody of that id has signed in. */
 export async function signOutUpstream(store: GrantStore, id: string): Promise<boolean> {

@@ -104,13 +104,13 @@ export function openUsersFile(path: string) {
   const waiting: (() => void)[] = []
   let running = 0
   const check = async (name: string, password: string): Promise<Account | undefined> => {
-    const user = users().find((one) => one.name === name)
+    const user = users().find((each) => each.name === name)
     const isRight = await isPassword(password, user?.password ?? nobody)
     return user !== undefined && isRight ? accountOf(user) : undefined
   }
   return {
     find(id: string): Account | undefined {
-      const user = users().find((one) => one.name === id)
+      const user = users().find((each) => each.name === id)
       return user && accountOf(user)
     },
     /** Who has this name and password; `busy` if too many are being checked. */

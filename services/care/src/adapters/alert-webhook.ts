@@ -72,12 +72,16 @@ export function createAlertWebhook(options: WebhookOptions) {
 /** The headers that sign a body like a write. */
 export function signedHeaders(
   secret: BinaryLike,
-  of: { readonly serviceName: string; readonly body: string; readonly unixMs: number },
+  {
+    body,
+    serviceName,
+    unixMs,
+  }: { readonly serviceName: string; readonly body: string; readonly unixMs: number },
 ): Readonly<Record<string, string>> {
-  const timestamp = new Date(of.unixMs).toISOString()
-  const mac = createHmac('sha256', secret).update(`${timestamp}.${of.body}`)
+  const timestamp = new Date(unixMs).toISOString()
+  const mac = createHmac('sha256', secret).update(`${timestamp}.${body}`)
   return {
-    [`x-${of.serviceName}-timestamp`]: timestamp,
-    [`x-${of.serviceName}-signature`]: mac.digest('hex'),
+    [`x-${serviceName}-timestamp`]: timestamp,
+    [`x-${serviceName}-signature`]: mac.digest('hex'),
   }
 }

@@ -47,11 +47,11 @@ const ROTATE = `DELETE FROM audit_rows WHERE outcome = 'rejected' AND sequence <
 /** A kept row's columns; bytes are text. */
 function keptRow(columns: Readonly<Record<string, unknown>>): KeptAuditRow {
   const { actor, uri, ...row } = columns
-  const kept = {
+  const shown = {
     ...row,
     actor: actor instanceof Uint8Array ? Buffer.from(actor).toString() : actor,
   }
-  return { ...kept, ...(uri === null ? {} : { uri }) } as KeptAuditRow
+  return { ...shown, ...(uri === null ? {} : { uri }) } as KeptAuditRow
 }
 
 /** Rows, newest first, of those with a sequence below `before`. Rejects with RecordStoreUnavailable. */

@@ -36,7 +36,7 @@ type TrailPlace = {
 }
 
 /** A row as it is kept, under whatever number. */
-const kept = (row: AuditRow) => ({ ...row, sequence: expect.any(Number) as number })
+const stored = (row: AuditRow) => ({ ...row, sequence: expect.any(Number) as number })
 
 export function describeAuditTrail(name: string, start: () => Promise<TrailPlace>): void {
   describe(`audit rows (care.md, C15): ${name}`, () => {
@@ -56,14 +56,14 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
       trail = open({ refusalsKeptMax: 10 })
     })
     afterEach(async () => {
-      for (const one of opened) await one.close()
+      for (const each of opened) await each.close()
       await place.end()
     })
 
     it('an accepted row is stored when it resolves, with its URI; the newest comes first', async () => {
       await Promise.all([trail.add(accepted), trail.add({ ...accepted, uri: 'care://ann/sleep' })])
       const rows = await place.stored()
-      expect(rows).toEqual([kept({ ...accepted, uri: 'care://ann/sleep' }), kept(accepted)])
+      expect(rows).toEqual([stored({ ...accepted, uri: 'care://ann/sleep' }), stored(accepted)])
       expect(rows[0]?.sequence).toBeGreaterThan(rows[1]?.sequence ?? Infinity)
     })
 
@@ -71,14 +71,14 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
       await trail.add(refused)
       expect(await place.stored()).toEqual([])
       clock.advanceMs(REFUSAL_FLUSH_MS)
-      await expect.poll(() => place.stored()).toEqual([kept(refused)])
+      await expect.poll(() => place.stored()).toEqual([stored(refused)])
       expect(clock.pendingCount()).toBe(0)
     })
 
     it('refusal rows go along with the next accepted one, in order', async () => {
       await trail.add(refused)
       await trail.add(accepted)
-      expect(await place.stored()).toEqual([kept(accepted), kept(refused)])
+      expect(await place.stored()).toEqual([stored(accepted), stored(refused)])
       expect(clock.pendingCount()).toBe(0)
     })
 
@@ -124,13 +124,13 @@ export function describeAuditTrail(name: string, start: () => Promise<TrailPlace
     it('refusals that could not be written are reported, alone and beside an accepted row', async () => {
       const problems: unknown[] = []
       await trail.close()
-      const told = open({ onProblem: (error) => problems.push(error) })
+      const broken = open({ onProblem: (error) => problems.push(error) })
       await place.breakRows()
-      await told.add(refused)
+      await broken.add(refused)
       clock.advanceMs(REFUSAL_FLUSH_MS)
       await expect.poll(() => problems).toEqual([expect.any(RecordStoreUnavailable)])
-      await told.add(refused)
-      await expect(told.add(accepted)).rejects.toThrow(RecordStoreUnavailable)
+      await broken.add(refused)
+      await expect(broken.add(accepted)).rejects.toThrow(RecordStoreUnavailable)
       expect(problems).toHaveLength(2)
     })
 

@@ -199,11 +199,11 @@ describe('C31: copies of the files of an erased record', () => {
     await erase()
     await store.close()
     const disk = bytesOnDisk()
-    for (const one of read) {
-      if (one.kind !== 'found') throw new Error('it was there')
-      expect(disk).not.toContain(one.record.value)
+    for (const first of read) {
+      if (first.kind !== 'found') throw new Error('it was there')
+      expect(disk).not.toContain(first.record.value)
       // Who guesses the sentence finds nothing to hold his guess against.
-      expect(disk).not.toContain(versionHash(one.record))
+      expect(disk).not.toContain(versionHash(first.record))
     }
   })
 

@@ -105,12 +105,12 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       const keys = await openChainKeys(
         {
           ...place,
-          add: async (given) => {
-            if (given.some(([chain]) => chain === TEA)) {
+          add: async (added) => {
+            if (added.some(([chain]) => chain === TEA)) {
               if (isWaiting) throw new RecordStoreUnavailable('commits wait')
               commits += 1
             }
-            await place.add(given)
+            await place.add(added)
           },
         },
         keyRing,

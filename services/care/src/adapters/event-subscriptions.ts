@@ -92,12 +92,24 @@ export const eventCursors = (ring: KeyRing) => ({
 const cursorSlot = (sub: string): string => `event-cursor|${sub}`
 
 const sealedRows = (ring: KeyRing) => ({
-  write: (of: EventSubscription): readonly (string | number | null)[] => {
-    const value = JSON.stringify(of.receiver)
-    const sealed = Buffer.from(sealValue({ ring, value, slot: slotOf(of.id) })).toString('base64')
-    const { cursor, domain = null, expiresAtMs, id, jti = null, patient, refresh, scopes, sub } = of
+  write: (subscription: EventSubscription): readonly (string | number | null)[] => {
+    const value = JSON.stringify(subscription.receiver)
+    const sealed = Buffer.from(sealValue({ ring, value, slot: slotOf(subscription.id) })).toString(
+      'base64',
+    )
+    const {
+      cursor,
+      domain = null,
+      expiresAtMs,
+      id,
+      jti = null,
+      patient,
+      refresh,
+      scopes,
+      sub,
+    } = subscription
     const named = [id, sub, patient, domain, cursor, expiresAtMs]
-    return [...named, ...progressOf(of), refresh, JSON.stringify(scopes), jti, sealed]
+    return [...named, ...progressOf(subscription), refresh, JSON.stringify(scopes), jti, sealed]
   },
   read: (row: unknown): EventSubscription | undefined => {
     const stored = storedRow.parse(row)
@@ -109,25 +121,25 @@ const sealedRows = (ring: KeyRing) => ({
 })
 
 /** Cells of what changes with each delivery. */
-const progressOf = (of: EventSubscription) =>
+const progressOf = (subscription: EventSubscription) =>
   [
-    of.isActive ? 1 : 0,
-    of.lastDeliveryAtMs ?? null,
-    of.lastError ?? null,
-    of.failedSinceMs ?? null,
+    subscription.isActive ? 1 : 0,
+    subscription.lastDeliveryAtMs ?? null,
+    subscription.lastError ?? null,
+    subscription.failedSinceMs ?? null,
   ] as const
 
 const verifiedReceivers = (
   side: SideRows,
 ): Pick<EventSubscriptions, 'isVerified' | 'keepVerified'> => ({
-  isVerified: async ({ nowMs, ...of }) => {
+  isVerified: async ({ nowMs, ...receiver }) => {
     const sql = 'SELECT receiver FROM event_receivers WHERE receiver = $1 AND until_ms > $2'
-    return (await side.read(sql, [receiverKey(of), nowMs])).length > 0
+    return (await side.read(sql, [receiverKey(receiver), nowMs])).length > 0
   },
-  keepVerified: async ({ untilMs, ...of }) => {
+  keepVerified: async ({ untilMs, ...receiver }) => {
     const sql = `INSERT INTO event_receivers (receiver, until_ms) VALUES ($1, $2)
       ON CONFLICT (receiver) DO UPDATE SET until_ms = excluded.until_ms`
-    await side.transaction((query) => query(sql, [receiverKey(of), untilMs]))
+    await side.transaction((query) => query(sql, [receiverKey(receiver), untilMs]))
   },
 })
 
@@ -141,7 +153,7 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
   ) => side.transaction((query) => query<Row>(sql, values), durability)
   return {
     ...verifiedReceivers(side),
-    save: async (of) => void (await change(SAVE, rows.write(of))),
+    save: async (subscription) => void (await change(SAVE, rows.write(subscription))),
     find: async (id) => {
       const [row] = await side.read(FIND, [id])
       return row === undefined ? undefined : rows.read(row)
@@ -167,8 +179,9 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
         await query('DELETE FROM event_subscriptions WHERE expires_ms <= $1', [nowMs])
         await query('DELETE FROM event_receivers WHERE until_ms <= $1', [nowMs])
       }),
-    note: async (of, fence) => {
-      const values = [of.cursor, ...progressOf(of), of.id, of.refresh, fence]
+    note: async (subscription, fence) => {
+      const { cursor, id, refresh } = subscription
+      const values = [cursor, ...progressOf(subscription), id, refresh, fence]
       return (await change(NOTE, values, 'relaxed')).length > 0
     },
     begin: async () => {

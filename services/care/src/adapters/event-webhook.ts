@@ -47,13 +47,17 @@ const isTaken = (answer: PostAnswer): boolean =>
 const random = (prefix: string): string =>
   `${prefix}${randomBytes(CHALLENGE_BYTES).toString('base64url')}`
 
-export function createEventWebhook(of: {
+export function createEventWebhook({
+  clock,
+  mayBePrivate,
+  profile,
+  resolve,
+}: {
   readonly clock: Clock
   readonly profile: EventProfile
   readonly mayBePrivate: boolean
   readonly resolve?: ResolveName | undefined
 }) {
-  const { clock, mayBePrivate, profile, resolve } = of
   const post = (
     { id, receiver }: Addressed,
     sent: { readonly body: string; readonly messageId: string; readonly bytesMax: number },
@@ -123,6 +127,6 @@ function challengeIn(text: string): string {
 
 /** Compares in constant time. */
 function isSame(left: string, right: string): boolean {
-  const [one, other] = [Buffer.from(left), Buffer.from(right)]
-  return one.length === other.length && timingSafeEqual(one, other)
+  const [leftBytes, rightBytes] = [Buffer.from(left), Buffer.from(right)]
+  return leftBytes.length === rightBytes.length && timingSafeEqual(leftBytes, rightBytes)
 }

@@ -43,8 +43,12 @@ async function openKeysPlace(
 }
 
 /** Opens the keys in it. Rejects with RecordStoreUnavailable. */
-export async function openKeys(of: KeysPlace, ring: KeyRing, must?: 'exist'): Promise<ChainKeys> {
-  const place = await openKeysPlace(of, must)
+export async function openKeys(
+  config: KeysPlace,
+  ring: KeyRing,
+  must?: 'exist',
+): Promise<ChainKeys> {
+  const place = await openKeysPlace(config, must)
   try {
     return await openChainKeys(place, ring)
   } catch (error) {
@@ -55,11 +59,11 @@ export async function openKeys(of: KeysPlace, ring: KeyRing, must?: 'exist'): Pr
 
 /** Runs with the place of the keys, which exists unless it may be made, and closes it. Rejects with RecordStoreUnavailable. */
 export async function withKeysPlace<Result>(
-  of: KeysPlace,
+  config: KeysPlace,
   run: (place: ChainKeysPlace) => Promise<Result>,
   ifMissing: 'fail' | 'make' = 'fail',
 ): Promise<Result> {
-  const place = await openKeysPlace(of, ifMissing === 'fail' ? 'exist' : undefined)
+  const place = await openKeysPlace(config, ifMissing === 'fail' ? 'exist' : undefined)
   try {
     return await run(place)
   } finally {

@@ -101,8 +101,8 @@ describe.skipIf(reason !== undefined)(
         }
         expect(torn.torn()).toBe(15)
         expect(await intactVersions(records)).toBe(10)
-        const kept = await readAuditRows(store, { limit: 100 })
-        expect(kept.map(({ actor }) => actor)).toEqual(['4', '3', '2', '1', '0'])
+        const rows = await readAuditRows(store, { limit: 100 })
+        expect(rows.map(({ actor }) => actor)).toEqual(['4', '3', '2', '1', '0'])
         await audit.close()
         await records.close()
         torn.end()

@@ -93,8 +93,8 @@ export const openPostgresRecordReader = (
   options: PostgresReaderOptions & KeptKeys,
 ): Promise<RecordReader> =>
   openWithKeys(options, async (keys) => {
-    const kept = { ...options, keyRing: keys?.ownRing }
-    const reader = await openPostgresStoreReader(POSTGRES_RECORDS, kept)
+    const opening = { ...options, keyRing: keys?.ownRing }
+    const reader = await openPostgresStoreReader(POSTGRES_RECORDS, opening)
     return createRecordReader({ ...reader, source: postgresSource(reader.rows) }, keys)
   })
 

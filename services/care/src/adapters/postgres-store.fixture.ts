@@ -100,14 +100,18 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 /** Changes a stored entry behind the store's back; a sealed one is resealed, in its slot, under the ring's key. */
 export async function tamperPostgresEntry(
   { databasePath, owner }: { readonly databasePath: string; readonly owner: string },
-  of: {
+  {
+    change,
+    keyRing,
+    slot,
+    version,
+  }: {
     readonly slot: NamedChain
     readonly version: number
     readonly change: (entry: string) => string
     readonly keyRing?: KeyRing | undefined
   },
 ): Promise<void> {
-  const { change, keyRing, slot, version } = of
   const { freed = 0 } = slot
   const keys =
     keyRing === undefined ? undefined : await openFileKeys(chainKeysPath(databasePath), keyRing)

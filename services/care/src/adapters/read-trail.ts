@@ -96,13 +96,16 @@ const FORGET = `DELETE FROM read_rows WHERE sequence IN
 
 export function openReadTrail(
   rows: SideRows,
-  of: {
+  {
+    clock,
+    keptDays,
+    onProblem,
+  }: {
     readonly clock: Clock
     readonly keptDays: number
     readonly onProblem: (error: unknown) => void
   },
 ) {
-  const { clock, keptDays, onProblem } = of
   let waiting: Omit<KeptReadRow, 'sequence'>[] = []
   let cancelTimer: (() => void) | undefined
 

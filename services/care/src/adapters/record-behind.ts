@@ -74,8 +74,8 @@ export function createBehindReads(
   /** Nothing that is not known to be committed: what comes before it might be missing. */
   const endOf = (to = Number.POSITIVE_INFINITY): number => Math.min(to, placeBehind(journals))
   return {
-    behind: async ({ domain, from, isListChange, isNewest, limit, ...of }) => {
-      const { reach, sinceIso = BEGINNING, to } = of
+    behind: async (query) => {
+      const { domain, from, isListChange, isNewest, limit, reach, sinceIso = BEGINNING, to } = query
       const values = [from, endOf(to), sinceIso, limit]
       const parts = reach.map(async ({ audience, patient }) => {
         const { listChanges, newestListChanges, written } = sql.of[audience].behind
@@ -114,7 +114,7 @@ export function createBehindReads(
     revisions: async (placed) => {
       const rows = await Promise.all(
         AUDIENCES.map(async (audience) => {
-          const leaves = placed.filter((one) => one.audience === audience).map(({ leaf }) => [leaf])
+          const leaves = placed.filter((row) => row.audience === audience).map(({ leaf }) => [leaf])
           if (leaves.length === 0) return []
           return ask<RevisionRow>(sql.of[audience].revisions, sql.list(leaves))
         }),

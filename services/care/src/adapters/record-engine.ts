@@ -46,11 +46,11 @@ export type KeptKeys = {
 
 /** Opens a store with the keys of its chains, undefined for one in the clear; closes the keys if that fails. */
 export async function openWithKeys<Opened>(
-  { chainKeysPath: path, databasePath, keyRing, keys: given }: KeptKeys,
+  { chainKeysPath: path, databasePath, keyRing, keys: opened }: KeptKeys,
   open: (keys: ChainKeys | undefined) => Promise<Opened>,
 ): Promise<Opened> {
   const keys =
-    given ?? (keyRing && (await openFileKeys(path ?? chainKeysPath(databasePath), keyRing)))
+    opened ?? (keyRing && (await openFileKeys(path ?? chainKeysPath(databasePath), keyRing)))
   try {
     return await open(keys)
   } catch (error) {

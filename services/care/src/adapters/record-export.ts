@@ -32,11 +32,11 @@ type ExportSource = VerifySource & {
 
 /** The exporting half of a store: NDJSON lines. */
 export async function* exportRecordLines(
-  of: ExportSource,
+  store: ExportSource,
   query: Parameters<RecordStore['exportLines']>[0],
 ): AsyncGenerator<string> {
   const { slot, within } = query
-  const { source } = of
+  const { source } = store
   // An export of one chain holds that chain's journal alone.
   const audiences = [...new Set(query.audiences)].filter(
     (audience) => slot === undefined || slot.audience === audience,
@@ -47,8 +47,8 @@ export async function* exportRecordLines(
   yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
   for (const journal of audiences) {
     // Size and note belong to one moment; later appends come after it.
-    const size = of.journals[journal].size
-    const note = of.checkpoint(journal)
+    const size = store.journals[journal].size
+    const note = store.checkpoint(journal)
     const { leafHashes } = source.sql.of[journal]
     const chain = slot && ((await findChain(source, slot))?.chain[0] ?? NO_CHAIN)
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
@@ -56,9 +56,9 @@ export async function* exportRecordLines(
       const hashes = await source.ask<readonly [string]>(leafHashes, [from, to])
       yield lineOf({ kind: 'leaves', journal, from, hashes: hashes.flat() })
       for await (const slice of slicesOf(source, { audience: journal, chain, from, to }))
-        yield* versionLines(of, slice, { audience: journal, within })
+        yield* versionLines(store, slice, { audience: journal, within })
     }
-    yield lineOf({ kind: 'checkpoint', journal, note, verifierKey: of.verifierKey(journal) })
+    yield lineOf({ kind: 'checkpoint', journal, note, verifierKey: store.verifierKey(journal) })
   }
 }
 
@@ -71,9 +71,11 @@ const NO_CHAIN = 0
 async function* versionLines(
   { seals, source }: VerifySource,
   slice: readonly VersionRow[],
-  of: { readonly audience: Audience; readonly within?: readonly Reach[] | undefined },
+  {
+    audience,
+    within,
+  }: { readonly audience: Audience; readonly within?: readonly Reach[] | undefined },
 ): AsyncGenerator<string> {
-  const { audience, within } = of
   const chains = await chainsById(source, new Set(slice.map(([, chain]) => chain)))
   const names = [...chains.values()].map((chain) => chainName(slotOfChain(chain)))
   const seal = await seals.sealFor(names)

@@ -18,7 +18,7 @@ const stored = readFileSync(
   'utf8',
 )
 const lines = stored.trimEnd().split('\n')
-async function* given() {
+async function* storedLines() {
   yield* lines
 }
 const at = '2026-06-03T09:00:00.000Z'
@@ -39,7 +39,7 @@ function describeImport(engine: string, start: () => Promise<Place>): void {
     const place = await start()
     try {
       const store = await place.open()
-      expect(await store.importLines({ lines: given, at })).toEqual({ user: 6, assistant: 2 })
+      expect(await store.importLines({ lines: storedLines, at })).toEqual({ user: 6, assistant: 2 })
       expect(await collect(store.exportLines({ audiences: AUDIENCES }))).toEqual(lines)
       expect(await isIntact(store)).toBe(true)
       expect(await store.latest(TEA)).toMatchObject({ record: { value: 'three' } })
@@ -49,7 +49,7 @@ function describeImport(engine: string, start: () => Promise<Place>): void {
         store.verify({ audiences: ['user'], slot: { ...DROPS, freed: 1 } }),
       )
       expect(freed).toMatchObject({ versions: 1, intact: true })
-      await expect(store.importLines({ lines: given, at })).rejects.toThrow(/is not empty/)
+      await expect(store.importLines({ lines: storedLines, at })).rejects.toThrow(/is not empty/)
       await store.close()
       const reopened = await place.open()
       const grown = storeRecord({ ...DROPS, value: 'ten again' })

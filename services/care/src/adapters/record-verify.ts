@@ -84,23 +84,23 @@ function take(state: ChainState, row: VersionRow, seal: BodySeal): void {
 
 /** The verifying half of a store. */
 export async function* verifyChains(
-  of: VerifySource,
+  store: VerifySource,
   { audiences, numbers, rest = nextTurn, slot }: Parameters<RecordStore['verify']>[0],
 ): AsyncGenerator<ChainVerification> {
   for (const audience of new Set(audiences)) {
     if (slot !== undefined) {
-      const found = slot.audience === audience ? await findChain(of.source, slot) : undefined
-      if (found !== undefined) yield* verifyOne(of, found.chain[0], { rest })
+      const found = slot.audience === audience ? await findChain(store.source, slot) : undefined
+      if (found !== undefined) yield* verifyOne(store, found.chain[0], { rest })
       continue
     }
     const { from, to } = numbers ?? { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER }
-    const { ask, sql } = of.source
+    const { ask, sql } = store.source
     const [last] = await ask<readonly [number]>(sql.of[audience].lastChain, [audience])
     // Behind the last chain there are versions only of chains that are gone.
     for (let begin = from; begin < to; ) {
       const next = Math.max(begin, 0) + PAGE_CHAINS
       const end = next > (last?.[0] ?? 0) ? to : Math.min(next, to)
-      yield* verifyPage(of, { audience, from: begin, to: end }, rest)
+      yield* verifyPage(store, { audience, from: begin, to: end }, rest)
       begin = end
     }
   }
@@ -110,14 +110,14 @@ export async function* verifyChains(
 type Page = { readonly audience: Audience; readonly from: number; readonly to: number }
 
 async function* verifyPage(
-  of: VerifySource,
+  store: VerifySource,
   { audience, from, to }: Page,
   rest: Rest,
 ): AsyncGenerator<ChainVerification> {
-  const { ask, sql } = of.source
+  const { ask, sql } = store.source
   const { numbered, ofChains } = sql.of[audience]
   const chains = await ask<ChainRow>(numbered, [audience, from, to])
-  const seal = await of.seals.sealOnce(chains.map((chain) => chainName(slotOfChain(chain))))
+  const seal = await store.seals.sealOnce(chains.map((chain) => chainName(slotOfChain(chain))))
   const page = new PageReplay(chains, seal)
   let place: readonly [chain: number, version: number] = [from, -1]
   for (let isMore = true; isMore; ) {
@@ -137,8 +137,8 @@ async function* verifyPage(
     if (!isMore) page.end()
     for (const { chain: ended, verdict } of page.takeEnded())
       if (verdict.intact) yield verdict
-      else yield* verifyOne(of, ended[0], { rest })
-    yield* judgeStrays(of, page.takeStrays(), { audience, seal, rest })
+      else yield* verifyOne(store, ended[0], { rest })
+    yield* judgeStrays(store, page.takeStrays(), { audience, seal, rest })
     await rest()
   }
 }
@@ -202,15 +202,15 @@ class PageReplay {
 
 /** Verdicts on the chains that gained versions with some leaves, replayed after their known parts. */
 export async function* verifyAdded(
-  of: VerifySource,
+  store: VerifySource,
   { known, ...leaves }: Parameters<RecordStore['verifyAdded']>[0],
 ): AsyncGenerator<ChainVerification> {
-  for await (const slice of slicesOf(of.source, leaves)) {
-    const chains = await chainsById(of.source, new Set(slice.map(([, chain]) => chain)))
+  for await (const slice of slicesOf(store.source, leaves)) {
+    const chains = await chainsById(store.source, new Set(slice.map(([, chain]) => chain)))
     for (const chain of chains.values()) {
       const [number, , , audience] = chain
       if (audience === leaves.audience)
-        yield* verifyOne(of, number, { rest: nextTurn, known: known(number) })
+        yield* verifyOne(store, number, { rest: nextTurn, known: known(number) })
     }
   }
 }
@@ -241,16 +241,16 @@ const readChain = async (source: RecordSource, number: number): Promise<ChainRow
   (await chainsById(source, [number])).get(number)
 
 async function* verifyOne(
-  of: VerifySource,
+  store: VerifySource,
   number: number,
   { known, rest }: { readonly known?: KnownVerdict | undefined; readonly rest: Rest },
 ): AsyncGenerator<ChainVerification> {
-  const { seals, source } = of
+  const { seals, source } = store
   const chain = await readChain(source, number)
   if (chain === undefined) return
   const name = chainName(slotOfChain(chain))
   const isKnown = known !== undefined && !isErasedChain(chain)
-  const state = stateOf(chain, isKnown ? await knownPart(of, chain, known) : undefined)
+  const state = stateOf(chain, isKnown ? await knownPart(store, chain, known) : undefined)
   for (let isMore = true; isMore; ) {
     const limit = SLICE_VERSIONS
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
@@ -262,25 +262,26 @@ async function* verifyOne(
   const now = await readChain(source, number)
   if (now === undefined) return
   const seal = await seals.sealOnce([name])
-  yield await judge(of, { chain: now, state, seal })
+  yield await judge(store, { chain: now, state, seal })
 }
 
 /** Versions of a chain in order. */
 const versionsAfter = (
   { ask, sql }: RecordSource,
   [id, , , audience]: ChainRow,
-  of: { readonly after: number; readonly upTo?: number; readonly limit?: number },
-) => {
-  const { after, limit = Number.MAX_SAFE_INTEGER, upTo = Number.MAX_SAFE_INTEGER } = of
-  return ask<VersionRow>(sql.of[audience].versions, [id, after, upTo, limit])
-}
+  {
+    after,
+    limit = Number.MAX_SAFE_INTEGER,
+    upTo = Number.MAX_SAFE_INTEGER,
+  }: { readonly after: number; readonly upTo?: number; readonly limit?: number },
+) => ask<VersionRow>(sql.of[audience].versions, [id, after, upTo, limit])
 
 const sizeOf = (body: unknown): number =>
   typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0
 
 /** Ends a chain's replay by its current row, after replaying the versions appended up to it meanwhile. */
 async function judge(
-  of: VerifySource,
+  store: VerifySource,
   found: {
     readonly chain: ChainRow
     readonly state: ChainState
@@ -293,7 +294,7 @@ async function judge(
   const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOf(chain)
   const { lastVersion: after } = state
   if (after < latestVersion)
-    for (const row of await versionsAfter(of.source, chain, { after, upTo: latestVersion }))
+    for (const row of await versionsAfter(store.source, chain, { after, upTo: latestVersion }))
       take(state, row, seal)
   return verdictOf(chain, state, seal)
 }
@@ -327,7 +328,7 @@ const storedAs = (slot: NamedChain, body: unknown, receipt: ReturnType<ChainSeal
 
 /** Versions of chains that the page did not have: chains that began meanwhile are replayed, of the others there is no row. */
 async function* judgeStrays(
-  of: VerifySource,
+  store: VerifySource,
   strays: readonly VersionRow[],
   {
     audience,
@@ -336,11 +337,11 @@ async function* judgeStrays(
   }: { readonly audience: Audience; readonly seal: ChainSeal; readonly rest: Rest },
 ): AsyncGenerator<ChainVerification> {
   if (strays.length === 0) return
-  const begun = await chainsById(of.source, new Set(strays.map(([, chain]) => chain)))
+  const begun = await chainsById(store.source, new Set(strays.map(([, chain]) => chain)))
   for (const row of strays)
     if (begun.get(row[1])?.[3] !== audience) yield judgeStray(row, audience, seal)
   for (const [number, chain] of begun)
-    if (chain[3] === audience) yield* verifyOne(of, number, { rest })
+    if (chain[3] === audience) yield* verifyOne(store, number, { rest })
 }
 
 /** A version that belongs to no chain of its audience: its chain's row was removed or now names another chain. */

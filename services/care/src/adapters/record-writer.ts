@@ -78,18 +78,18 @@ export class RecordMemory {
   readonly #newRequests: (readonly unknown[])[] = []
   #lastChain: number
 
-  constructor(of: {
+  constructor(found: {
     readonly chains: ReadonlyMap<string, KnownChain>
     readonly requests: ReadonlyMap<string, KnownRequest>
     readonly erased: ReadonlySet<string>
     readonly turns: ReadonlyMap<string, number>
     readonly lastChain: number
   }) {
-    for (const [slot, chain] of of.chains) this.#chains.set(slot, chain)
-    for (const [macHash, request] of of.requests) this.#requests.set(macHash, request)
-    this.#erased = of.erased
-    this.#turns = of.turns
-    this.#lastChain = of.lastChain
+    for (const [slot, chain] of found.chains) this.#chains.set(slot, chain)
+    for (const [macHash, request] of found.requests) this.#requests.set(macHash, request)
+    this.#erased = found.erased
+    this.#turns = found.turns
+    this.#lastChain = found.lastChain
   }
 
   /** What a write meets. */
@@ -163,7 +163,7 @@ export const rememberRecords = (
 ): GroupMemory<Audience, RecordMemory, PreparedWrite> => {
   const saving = openSource(() => Promise.reject(new Error('what is saved reads nothing')))
   return {
-    read: (rows, asked) => readMemory(openSource(rows), asked),
+    read: (rows, writes) => readMemory(openSource(rows), writes),
     save: (memory) => memory.save(saving, clock.unixMs()),
   }
 }
@@ -232,14 +232,17 @@ async function readMissing(
 /** What known requests made, if that still holds: in the chain that the write names again. */
 async function readMade(
   { ask, sql }: RecordSource,
-  of: { readonly known: readonly RequestRow[]; readonly seals: ReadonlyMap<string, ChainSeal> },
+  {
+    known,
+    seals,
+  }: { readonly known: readonly RequestRow[]; readonly seals: ReadonlyMap<string, ChainSeal> },
 ): Promise<ReadonlyMap<string, KnownRequest>> {
-  const made = of.known.map(async ([macHash, audience, leaf, subscribers]) => {
+  const made = known.map(async ([macHash, audience, leaf, subscribers]) => {
     const [found] = foundChains(await ask<FoundRow>(sql.of[audience].byLeaf, [leaf]))
     if (found === undefined)
       return [macHash, { record: undefined, isFreed: false, subscribers }] as const
     const slot = slotOfChain(found.chain)
-    const seal = of.seals.get(chainName(slot))
+    const seal = seals.get(chainName(slot))
     const record = seal && recordOfRow(found.versions[0], { slot, seal })
     return [macHash, { record, isFreed: found.chain[8] > 0, subscribers }] as const
   })
@@ -268,7 +271,7 @@ export type WrittenStore = Pick<Store<Audience, RecordMemory, PreparedWrite>, 'w
   readonly source: RecordSource
 }
 
-type Asked = {
+type UnpreparedWrite = {
   readonly record: NewRecord
   readonly request: RequestKey | undefined
   readonly expectedVersion: number | undefined
@@ -283,7 +286,11 @@ export function createRecordWriter(
   const turns = new BoundedMap<string, number>(TURNS_KNOWN_MAX)
 
   /** Before its group: the key is durable first, and no lock is held while a place of keys is asked. */
-  async function prepare({ expectedVersion, record, request }: Asked): Promise<PreparedWrite> {
+  async function prepare({
+    expectedVersion,
+    record,
+    request,
+  }: UnpreparedWrite): Promise<PreparedWrite> {
     const turn = turns.get(chainName({ ...record, turn: 0 })) ?? 0
     const seal = await seals.sealToWrite([chainName({ ...record, turn })], async (chain) => {
       const names = [chain.patient, chain.domain, chain.turn]
@@ -318,17 +325,17 @@ export function createRecordWriter(
       return { kind: 'appended', record, previous: decision.previous, place }
     }, prepared)
 
-  async function append(asked: Asked): Promise<AppendOutcome> {
-    requireStorable(asked.record)
+  async function append(unprepared: UnpreparedWrite): Promise<AppendOutcome> {
+    requireStorable(unprepared.record)
     // Again only for a topic that an operator freed since: each time takes another free.
     for (;;) {
-      const decision = await write(await prepare(asked))
+      const decision = await write(await prepare(unprepared))
       if (decision.kind === 'known-broken')
         throw new RecordStoreUnavailable(
           'the version that this request made does not hold any more',
         )
       if (decision.kind !== 'other-turn') return decision
-      turns.set(chainName({ ...asked.record, turn: 0 }), decision.turn)
+      turns.set(chainName({ ...unprepared.record, turn: 0 }), decision.turn)
     }
   }
 

@@ -126,8 +126,8 @@ export async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
     read<{ readonly place: number }>('SELECT place FROM mcp_judged'),
     read<{ readonly key: Uint8Array }>(EVENT_KEY),
   ])
-  const [kept] = keys
-  if (kept === undefined) throw new Error('the key of event ids was not kept')
+  const [eventKey] = keys
+  if (eventKey === undefined) throw new Error('the key of event ids was not kept')
   const bySession = Map.groupBy(subscriptions, ({ session }) => session)
   return {
     sessions: sessions.map(({ sub, scopes, logLevel, user, assistant, told, ...session }) => ({
@@ -142,6 +142,6 @@ export async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
     })),
     unheard,
     judgedTo: judged[0]?.place,
-    eventKey: kept.key,
+    eventKey: eventKey.key,
   }
 }

@@ -66,9 +66,9 @@ export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write')
   }
 }
 
-async function orUnavailable<Result>(asked: Promise<Result>): Promise<Result> {
+async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
   try {
-    return await asked
+    return await answer
   } catch (cause) {
     const reason = `the rows beside the records: ${messageOf(cause)}`
     throw new RecordStoreUnavailable(reason, { cause })

@@ -121,19 +121,19 @@ export function versionOf(found: FoundChain | undefined, number: number, at: InS
   return linked(found, record, at)
 }
 
-const isLinked = (of: CareRecord, to: CareRecord | undefined): boolean =>
-  to === undefined || to.versionHash === of.prevHash
+const isLinked = (record: CareRecord, before: CareRecord | undefined): boolean =>
+  before === undefined || before.versionHash === record.prevHash
 
 /** A version is also broken if the version before it holds and has another hash than it names. */
 function linked({ chain, versions }: FoundChain, record: CareRecord, at: InSlot): ReadOutcome {
-  const before = (of: CareRecord | undefined): CareRecord | undefined =>
+  const findBefore = ({ version: later }: CareRecord): CareRecord | undefined =>
     recordOfRow(
-      versions.find(([, , version]) => version + 1 === of?.version),
+      versions.find(([, , version]) => version + 1 === later),
       at,
     )
-  const held = before(record)
-  if (!isLinked(record, held)) return { kind: 'broken', version: record.version }
-  const previous = held !== undefined && isLinked(held, before(held)) ? held : undefined
+  const before = findBefore(record)
+  if (!isLinked(record, before)) return { kind: 'broken', version: record.version }
+  const previous = before !== undefined && isLinked(before, findBefore(before)) ? before : undefined
   return { kind: 'found', record, latestVersion: chain[4], previous }
 }
 

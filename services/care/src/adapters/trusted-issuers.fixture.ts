@@ -33,9 +33,9 @@ export function useTrustedIssuers() {
     problems: [] as IssuerUnavailable[],
     revoked: new Set<string>(),
     open: async (names: readonly string[] = ['ES256']): Promise<IssuerFixture> => {
-      const one = await startIssuer(names.map(keyOf))
-      opened.push(one)
-      return one
+      const issuer = await startIssuer(names.map(keyOf))
+      opened.push(issuer)
+      return issuer
     },
     trust: (entries: readonly object[], audience = ISSUER_AUDIENCE): TokenCheck => {
       const { clock, problems, revoked } = on
@@ -59,7 +59,7 @@ export function useTrustedIssuers() {
     on.revoked = new Set()
   })
   afterEach(async () => {
-    for (const one of opened.splice(0)) await one.close()
+    for (const each of opened.splice(0)) await each.close()
   })
   return on
 }

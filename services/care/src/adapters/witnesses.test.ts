@@ -67,7 +67,7 @@ describe('C9: witnesses of the speakable journal', () => {
     const { verifierKey } = witness
     expect(openCosignature({ note, verifierKey })).toMatchObject({ kind: 'opened' })
     // Internal writes move nothing: the witness was asked for two sizes.
-    expect(witness.asked).toEqual([
+    expect(witness.requests).toEqual([
       'POST /witness/add-checkpoint old 0',
       'POST /witness/add-checkpoint old 1',
     ])
@@ -79,7 +79,7 @@ describe('C9: witnesses of the speakable journal', () => {
       witnesses: [{ name: 'witness.example', size: 2, cosignedAt: expect.any(String) as string }],
     })
     // Whether the store was put back is asked anew at each start (C42).
-    expect(witness.asked.slice(2)).toEqual(['POST /witness/add-checkpoint old 2'])
+    expect(witness.requests.slice(2)).toEqual(['POST /witness/add-checkpoint old 2'])
   })
 
   /** Runs `care accept-backup` on the stopped service's store. */
@@ -238,7 +238,7 @@ describe('C9: witnesses of the speakable journal', () => {
     })
     let isCompared = false
     const compared = witnesses.compared().then(() => (isCompared = true))
-    await expect.poll(() => witness.asked.length).toBe(2)
+    await expect.poll(() => witness.requests.length).toBe(2)
     clock.advanceMs(3_999)
     await nextTurn()
     expect(isCompared).toBe(false)

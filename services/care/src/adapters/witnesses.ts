@@ -97,7 +97,7 @@ export function openWitnesses(options: WitnessesOptions) {
       })
       return answer.kind === 'answered' ? answer : undefined
     },
-    kept: readKept(places.cosigned),
+    lastCosigned: readKept(places.cosigned),
     keep: async (note) =>
       places.cosigned === undefined ? undefined : replaceFile(places.cosigned, note),
     givenUp: readGivenUp(places.givenUp),

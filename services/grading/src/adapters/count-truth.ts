@@ -20,13 +20,13 @@ export async function countTruth({ rows }: Pick<LedgerSource, 'rows'>): Promise<
   for (let last = 0; ; ) {
     const slice = await rows<readonly [number]>(events, [last])
     const range = [last, slice.at(-1)?.[0] ?? last]
-    const [found, kept] = await Promise.all([
+    const [foundEntries, foundPicks] = await Promise.all([
       rows<readonly [...EntryRow, event: number]>(entries, range),
       rows<readonly [...PickRow, event: number]>(picks, range),
     ])
     const [entriesOf, picksOf] = [
-      Map.groupBy(found, (row) => row[3]),
-      Map.groupBy(kept, (row) => row[6]),
+      Map.groupBy(foundEntries, (row) => row[3]),
+      Map.groupBy(foundPicks, (row) => row[6]),
     ]
     for (const [id] of slice) {
       const state = foldEvent(entriesOf.get(id) ?? [])

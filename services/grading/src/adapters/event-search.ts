@@ -100,8 +100,8 @@ export function openEventSearch(
 }
 
 /** Whether the same words and day still find an event. */
-export const isFiledAlike = (one: EventInfo, other: EventInfo): boolean =>
-  one.startAtSeconds === other.startAtSeconds &&
-  one.home === other.home &&
-  one.away === other.away &&
-  one.league === other.league
+export const isFiledAlike = (left: EventInfo, right: EventInfo): boolean =>
+  left.startAtSeconds === right.startAtSeconds &&
+  left.home === right.home &&
+  left.away === right.away &&
+  left.league === right.league

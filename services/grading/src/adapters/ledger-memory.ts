@@ -236,7 +236,7 @@ export class LedgerDraft implements FoundEvents {
   #counted: MutableTruth | undefined
   #nextId: number
 
-  constructor(of: {
+  constructor(found: {
     readonly from: number
     readonly states: Map<string, FiledEvent>
     readonly committed: Map<string, readonly CommittedPick[]>
@@ -244,12 +244,12 @@ export class LedgerDraft implements FoundEvents {
     readonly truth: TruthTable
     readonly lastId: number
   }) {
-    this.from = of.from
-    this.#states = of.states
-    this.#committed = of.committed
-    this.#byPayment = new Map(of.picks.map((pick) => [pick.paymentId, pick]))
-    this.#readable = of.truth
-    this.#nextId = of.lastId + 1
+    this.from = found.from
+    this.#states = found.states
+    this.#committed = found.committed
+    this.#byPayment = new Map(found.picks.map((pick) => [pick.paymentId, pick]))
+    this.#readable = found.truth
+    this.#nextId = found.lastId + 1
   }
 
   state(path: string): EventState | undefined {

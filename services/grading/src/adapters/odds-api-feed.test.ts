@@ -54,16 +54,16 @@ function countedFeed(answer: () => Response) {
       return answer()
     },
   })
-  return { asked: () => count, clock, feed }
+  return { requests: () => count, clock, feed }
 }
 
 describe('The Odds API over HTTP', () => {
   test('asks for decimal odds and ISO times of one sport, and gives the bytes as they came', async () => {
     const { feed, seen } = await feedOf({ body: '[ {"id": "é"} ]' })
     expect(Buffer.from(await feed.fetchOdds(signal)).toString()).toBe('[ {"id": "é"} ]')
-    const asked = new URL(seen[0] ?? '', 'http://x')
-    expect(asked.pathname).toBe('/v4/sports/soccer_epl/odds')
-    expect(Object.fromEntries(asked.searchParams)).toEqual({
+    const url = new URL(seen[0] ?? '', 'http://x')
+    expect(url.pathname).toBe('/v4/sports/soccer_epl/odds')
+    expect(Object.fromEntries(url.searchParams)).toEqual({
       apiKey: KEY,
       regions: 'eu,uk',
       markets: 'h2h,totals',
@@ -87,10 +87,10 @@ describe('The Odds API over HTTP', () => {
   test('one that does not answer is given up after 20 s, and leaves no timer', async () => {
     const clock = manualClock(0)
     const { feed, seen } = await feedOf({ hangs: true }, clock)
-    const asked = feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
+    const answer = feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
     await expect.poll(() => seen.length).toBe(1)
     clock.advanceMs(20_000)
-    expect(String(await asked)).toContain('AbortError')
+    expect(String(await answer)).toContain('AbortError')
     expect(clock.pendingCount()).toBe(0)
   })
 
@@ -98,22 +98,22 @@ describe('The Odds API over HTTP', () => {
     const clock = manualClock(0)
     const { feed, seen } = await feedOf({ hangs: true }, clock)
     const stopping = new AbortController()
-    const asked = feed.fetchOdds(stopping.signal).catch((thrown: unknown) => thrown)
+    const answer = feed.fetchOdds(stopping.signal).catch((thrown: unknown) => thrown)
     await expect.poll(() => seen.length).toBe(1)
     stopping.abort()
-    expect(await asked).toBeInstanceOf(OddsFeedUnavailable)
+    expect(await answer).toBeInstanceOf(OddsFeedUnavailable)
     expect(clock.pendingCount()).toBe(0)
   })
 
   test('after a failure it is not asked for a minute, then two, then four, at most an hour', async () => {
-    const { asked, clock, feed } = countedFeed(() => new Response('', { status: 500 }))
+    const { clock, feed, requests } = countedFeed(() => new Response('', { status: 500 }))
     for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
       await expect(feed.fetchOdds(signal)).rejects.toThrow('500')
       clock.advanceMs(minutes * 60_000 - 1)
       await expect(feed.fetchOdds(signal)).rejects.toThrow('asked again in 1 s')
       clock.advanceMs(1)
     }
-    expect(asked()).toBe(8)
+    expect(requests()).toBe(8)
   })
 
   test('a Retry-After is kept to; a spent quota is left alone for an hour; an answer ends the pauses', async () => {
@@ -123,7 +123,7 @@ describe('The Odds API over HTTP', () => {
       new Response('[]', { headers: { 'x-requests-remaining': '480' } }),
       new Response('[]'),
     ]
-    const { asked, clock, feed } = countedFeed(
+    const { clock, feed, requests } = countedFeed(
       () => answers.shift() ?? new Response('', { status: 500 }),
     )
     await expect(feed.fetchOdds(signal)).rejects.toThrow('429')
@@ -136,7 +136,7 @@ describe('The Odds API over HTTP', () => {
     clock.advanceMs(1_000)
     await feed.fetchOdds(signal)
     await feed.fetchOdds(signal)
-    expect(asked()).toBe(4)
+    expect(requests()).toBe(4)
   })
 
   test('one that is gone', async () => {

@@ -81,27 +81,27 @@ describe.skipIf(isSkipped)(
           const store = await ledger.openReservations({ clock: systemClock }, torn.url)
           const expiresAtSeconds = systemClock.unixMs() / 1_000 + 1_000
           for (let round = 0; round < 5; round += 1) {
-            const of = { keepsAnswer: true, fingerprint: `${round}`, expiresAtSeconds } as const
-            const [one, two] = [`one ${round}`, `two ${round}`]
+            const terms = { keepsAnswer: true, fingerprint: `${round}`, expiresAtSeconds } as const
+            const [first, second] = [`first ${round}`, `second ${round}`]
             const step = <Result>(run: () => Promise<Result>): Promise<Result> => {
               torn.tearNext(how)
               return run()
             }
-            expect(await step(() => store.reserve(reservationOf(one, of)))).toEqual({
+            expect(await step(() => store.reserve(reservationOf(first, terms)))).toEqual({
               kind: 'reserved',
             })
-            await step(() => store.markSettled(one))
-            await step(() => store.keepAnswer(one, { answer: '{}', expiresAtSeconds }))
-            expect(await step(() => store.reserve(reservationOf(two, of)))).toEqual({
+            await step(() => store.markSettled(first))
+            await step(() => store.keepAnswer(first, { answer: '{}', expiresAtSeconds }))
+            expect(await step(() => store.reserve(reservationOf(second, terms)))).toEqual({
               kind: 'kept',
               answer: '{}',
             })
-            await step(() => store.markDelivered(two))
+            await step(() => store.markDelivered(second))
             const gone = `gone ${round}`
             await store.reserve(reservationOf(gone, { fingerprint: gone }))
             await step(() => store.release(gone))
             expect(await store.get(gone)).toBeUndefined()
-            expect(await store.get(one)).toMatchObject({ state: 'answered', isDelivered: true })
+            expect(await store.get(first)).toMatchObject({ state: 'answered', isDelivered: true })
           }
           expect(torn.torn()).toBe(30)
           expect(await store.open()).toEqual([])

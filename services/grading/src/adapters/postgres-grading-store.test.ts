@@ -120,32 +120,34 @@ describe.skipIf(postgresMissing !== undefined)(
 
     test('two processes write and read: each sees what the other wrote, and the tree has no fork', async () => {
       const ledger = await ledgers.ledger()
-      const [one, other] = [await ledger.open(), await ledger.open()]
+      const [first, second] = [await ledger.open(), await ledger.open()]
       await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
-          (index % 2 === 0 ? one : other).ingest(sampleBatch([settled(index), settled(index + 1)])),
+          (index % 2 === 0 ? first : second).ingest(
+            sampleBatch([settled(index), settled(index + 1)]),
+          ),
         ),
       )
       const isSame = async () =>
-        JSON.stringify([(await one.head()).size, (await one.truth()).asOfSeq]) ===
-        JSON.stringify([(await other.head()).size, (await other.truth()).asOfSeq])
+        JSON.stringify([(await first.head()).size, (await first.truth()).asOfSeq]) ===
+        JSON.stringify([(await second.head()).size, (await second.truth()).asOfSeq])
       await expect.poll(isSame).toBe(true)
-      expect((await one.truth()).asOfSeq).toBe((await one.head()).size)
-      expect(calibrationColumn(await one.truth(), COLUMN)).toEqual(
-        calibrationColumn(await other.truth(), COLUMN),
+      expect((await first.truth()).asOfSeq).toBe((await first.head()).size)
+      expect(calibrationColumn(await first.truth(), COLUMN)).toEqual(
+        calibrationColumn(await second.truth(), COLUMN),
       )
-      expect(await one.head()).toEqual(await other.head())
-      expect(await other.verify()).toMatchObject({ kind: 'intact', entries: 93 })
+      expect(await first.head()).toEqual(await second.head())
+      expect(await second.verify()).toMatchObject({ kind: 'intact', entries: 93 })
     })
 
     test('what one process corrected is not graded by the other as it was', async () => {
       const ledger = await ledgers.ledger()
-      const [one, other] = [await ledger.open(), await ledger.open()]
-      await one.ingest(sampleBatch([settled(1)]))
-      expect(await other.events(['soccer/match-1'])).toHaveLength(1)
+      const [first, second] = [await ledger.open(), await ledger.open()]
+      await first.ingest(sampleBatch([settled(1)]))
+      expect(await second.events(['soccer/match-1'])).toHaveLength(1)
       const corrected = sampleObservation({ event: settled(1).event, outcomes: scored(7, 7) })
-      await one.ingest(sampleBatch([corrected]))
-      const score = async () => (await other.events(['soccer/match-1']))[0]?.outcomes[0]?.score
+      await first.ingest(sampleBatch([corrected]))
+      const score = async () => (await second.events(['soccer/match-1']))[0]?.outcomes[0]?.score
       await expect.poll(score).toEqual({ home: 7, away: 7 })
     })
 

@@ -51,8 +51,8 @@ function describeStore(name: string, place: () => Promise<Place>): void {
   test('G4: what is kept for a payer outlives its process, with its payment whole', async () => {
     const { open } = await place()
     const first = await open()
-    const kept = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
-    await first.reserve(reservationOf('open', kept))
+    const terms = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
+    await first.reserve(reservationOf('open', terms))
     await first.markSettled('open')
     await first.reserve(reservationOf('p', { keepsAnswer: true, fingerprint: 'other' }))
     await first.keepAnswer('p', { answer: '{"n":1}', expiresAtSeconds: START_MS / 1_000 + 1_000 })
@@ -61,7 +61,7 @@ function describeStore(name: string, place: () => Promise<Place>): void {
     const before = [await first.get('p'), await first.get('q')]
     await first.close()
     const second = await open()
-    expect(await second.open()).toEqual([reservationOf('open', { ...kept, state: 'settled' })])
+    expect(await second.open()).toEqual([reservationOf('open', { ...terms, state: 'settled' })])
     expect([await second.get('p'), await second.get('q')]).toEqual(before)
     expect(before).toMatchObject([{ isDelivered: true }, { answer: '{"n":1}', answeredBy: 'p' }])
     const again = reservationOf('open', { fingerprint: 'else' })
@@ -72,13 +72,13 @@ function describeStore(name: string, place: () => Promise<Place>): void {
     const { open } = await place()
     const stores = [await open(), await open()]
     for (let round = 0; round < 20; round += 1) {
-      const kept = {
+      const terms = {
         keepsAnswer: true,
         idempotencyKey: `${round}`,
         fingerprint: `${round}`,
       } as const
       const outcomes = await Promise.all(
-        stores.map((store, index) => store.reserve(reservationOf(`p${round} ${index}`, kept))),
+        stores.map((store, index) => store.reserve(reservationOf(`p${round} ${index}`, terms))),
       )
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['reserved', 'unresolved'])
     }
@@ -93,12 +93,12 @@ function describeStore(name: string, place: () => Promise<Place>): void {
 
   test('one answer is given to a bounded number of unpaid payments', async () => {
     const store = await (await place()).open({ givenMax: 2 })
-    const kept = { keepsAnswer: true, idempotencyKey: 'k' } as const
-    await store.reserve(reservationOf('p', kept))
+    const terms = { keepsAnswer: true, idempotencyKey: 'k' } as const
+    await store.reserve(reservationOf('p', terms))
     await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: START_MS / 1_000 + 1_000 })
     const kinds: string[] = []
     for (const id of ['a', 'b', 'c'])
-      kinds.push((await store.reserve(reservationOf(id, kept))).kind)
+      kinds.push((await store.reserve(reservationOf(id, terms))).kind)
     expect(kinds).toEqual(['kept', 'kept', 'full'])
     expect(await store.get('c')).toBeUndefined()
   })

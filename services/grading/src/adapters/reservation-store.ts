@@ -86,14 +86,14 @@ type Engine = {
 
 type Row = ReservationRow & { readonly attempt: string }
 
-type Asked = {
-  readonly asked: Reservation
+type Reserving = {
+  readonly wanted: Reservation
   /** Names the call: a repeated step has the same name, and so finds its own row. */
   readonly attempt: string
   readonly nowSeconds: number
 }
 
-const one = async (query: SqlQuery, text: string, values: readonly unknown[]) => {
+const findRow = async (query: SqlQuery, text: string, values: readonly unknown[]) => {
   const [row] = await query<Row>(text, values)
   return row && { attempt: row.attempt, reservation: reservationOf(row) }
 }
@@ -106,32 +106,34 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
   const say = reservationStatements(dialect, limits)
 
   /** What the payer's latest payments mean for this payment. */
-  async function weigh(query: SqlQuery, asked: Reservation) {
-    const { fingerprint, idempotencyKey, keepsAnswer } = asked
+  async function weigh(query: SqlQuery, wanted: Reservation) {
+    const { fingerprint, idempotencyKey, keepsAnswer } = wanted
     if (keepsAnswer === undefined) return { kind: 'none' as const }
-    const payer = payerKeyOf(asked)
+    const payer = payerKeyOf(wanted)
     const [sameKey, sameFingerprint] = await Promise.all([
-      idempotencyKey === undefined ? undefined : one(query, say.byKey, [payer, idempotencyKey]),
-      one(query, say.byFingerprint, [payer, fingerprint]),
+      idempotencyKey === undefined ? undefined : findRow(query, say.byKey, [payer, idempotencyKey]),
+      findRow(query, say.byFingerprint, [payer, fingerprint]),
     ])
-    return weighSiblings(asked, {
+    return weighSiblings(wanted, {
       sameKey: sameKey?.reservation,
       sameFingerprint: sameFingerprint?.reservation,
     })
   }
 
-  async function reserve(query: SqlQuery, of: Asked): Promise<ReserveOutcome> {
-    const { asked, attempt, nowSeconds } = of
+  async function reserve(
+    query: SqlQuery,
+    { attempt, nowSeconds, wanted }: Reserving,
+  ): Promise<ReserveOutcome> {
     const insert = async (reservation: Reservation): Promise<void> => {
       await Promise.all([
-        query(say.forget, [asked.paymentId, nowSeconds]),
+        query(say.forget, [wanted.paymentId, nowSeconds]),
         query(say.insert, [...reservationCells(reservation), attempt]),
       ])
     }
     const [, found, verdict] = await Promise.all([
-      holdPayer(query, payerKeyOf(asked)),
-      one(query, say.find, [asked.paymentId, nowSeconds]),
-      weigh(query, asked),
+      holdPayer(query, payerKeyOf(wanted)),
+      findRow(query, say.find, [wanted.paymentId, nowSeconds]),
+      weigh(query, wanted),
     ])
     if (found !== undefined) {
       const { reservation } = found
@@ -145,14 +147,14 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
       const { answeredBy = paymentId } = verdict.sibling
       if ((await counted(query, say.countGiven, [answeredBy])) >= limits.givenMax)
         return { kind: 'full' }
-      const { request: _, ...rest } = asked
-      const sibling = await one(query, say.byPayment, [paymentId])
+      const { request: _, ...rest } = wanted
+      const sibling = await findRow(query, say.byPayment, [paymentId])
       await insert({ ...rest, state: 'answered', answeredBy, expiresAtSeconds })
       return { kind: 'kept', answer: sibling?.reservation.answer ?? '' }
     }
     if (verdict.kind !== 'none') return verdict
     if ((await counted(query, say.countOpen)) >= limits.openMax) return { kind: 'full' }
-    await insert(asked)
+    await insert(wanted)
     return { kind: 'reserved' }
   }
 
@@ -183,10 +185,10 @@ function storeOf(
       await query(text, [paymentId, ...values])
     })
   return {
-    reserve: (asked) => {
+    reserve: (wanted) => {
       const attempt = randomUUID()
-      return step(asked.paymentId, (query) =>
-        reserve(query, { asked, attempt, nowSeconds: nowSeconds() }),
+      return step(wanted.paymentId, (query) =>
+        reserve(query, { wanted, attempt, nowSeconds: nowSeconds() }),
       )
     },
     markSettled: (paymentId) => change(paymentId, say.markSettled),
@@ -195,7 +197,7 @@ function storeOf(
     markDelivered: (paymentId) => change(paymentId, say.markDelivered),
     release: (paymentId) => step(paymentId, release(paymentId)),
     get: async (paymentId) => {
-      const look = (query: SqlQuery) => one(query, say.find, [paymentId, nowSeconds()])
+      const look = (query: SqlQuery) => findRow(query, say.find, [paymentId, nowSeconds()])
       return (await step(paymentId, look, 'reads'))?.reservation
     },
     open: async () => (await engine.readSettled<Row>(say.allOpen)).map(reservationOf),

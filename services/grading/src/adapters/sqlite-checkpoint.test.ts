@@ -47,11 +47,11 @@ test('entries beyond the checkpoint, of a process that was killed, are taken and
 })
 
 test('of two processes on one ledger, the one that closes last leaves the whole of it signed', async () => {
-  const [one, other] = [await ledger.open(), await ledger.open()]
-  await addEntry(one, 'one')
-  await addEntry(other, 'two')
-  await other.close()
-  await one.close()
+  const [first, second] = [await ledger.open(), await ledger.open()]
+  await addEntry(first, 'one')
+  await addEntry(second, 'two')
+  await second.close()
+  await first.close()
   expect(ledger.sizeInFile()).toBe(2)
 })
 

@@ -47,9 +47,9 @@ const open = (databasePath: string, by: Opening = {}): Promise<GradingStore> =>
   openSqliteGradingStore({ ...optionsOf(databasePath), ...by })
 
 const opened = async (databasePath = newPath(), by: Opening = {}): Promise<GradingStore> =>
-  kept(await open(databasePath, by))
+  closedLater(await open(databasePath, by))
 
-function kept(store: GradingStore): GradingStore {
+function closedLater(store: GradingStore): GradingStore {
   let isClosed = false
   endings.push(async () => {
     if (!isClosed) await store.close()
@@ -117,15 +117,15 @@ describe('what the disk keeps', () => {
 
   test('two processes on one file: each sees what the other wrote, and the tree has no fork', async () => {
     const path = newPath()
-    const [one, other] = [await opened(path), await opened(path)]
+    const [first, second] = [await opened(path), await opened(path)]
     for (let index = 0; index < 10; index += 1) {
-      await (index % 2 === 0 ? one : other).ingest(sampleBatch([settled(index)]))
+      await (index % 2 === 0 ? first : second).ingest(sampleBatch([settled(index)]))
       clock.advanceMs(5)
     }
-    const [state] = await one.events(['soccer/match-9'])
+    const [state] = await first.events(['soccer/match-9'])
     expect(state?.closes).toHaveLength(1)
-    expect(await one.head()).toEqual(await other.head())
-    expect(await other.verify()).toMatchObject({ kind: 'intact', entries: 30 })
+    expect(await first.head()).toEqual(await second.head())
+    expect(await second.verify()).toMatchObject({ kind: 'intact', entries: 30 })
   })
 
   test('what a group folded that was taken back is not taken for stored', async () => {
