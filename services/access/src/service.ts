@@ -188,12 +188,7 @@ function atMost(clock: Clock, work: Promise<void>): Promise<void> {
 /** The relay, the budget of its calls, and the reads that all parts share. */
 function connectRelay({ config, clock }: ConnectOptions) {
   const budget = createRelayBudget({ clock, callsPerMinute: relayCallsPerMinute(config) })
-  const relay = createRelay({
-    url: config.LEDGER_RPC_URL,
-    clock,
-    onCalls: (methods) => budget.spent(methods),
-    onRateLimit: () => budget.refused(),
-  })
+  const relay = createRelay({ url: config.LEDGER_RPC_URL, clock, budget })
   return { budget, relay, facts: createLedgerFacts({ relay, clock }) }
 }
 

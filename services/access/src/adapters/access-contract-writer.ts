@@ -22,8 +22,8 @@ import {
   readArmingGas,
   withoutChecksum,
 } from './contract-calls.ts'
-import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { createOrderedSender, type LedgerReceipt, offeredGasPrice } from './ordered-sender.ts'
+import { type LedgerFacts, type LedgerReceipt, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { createOrderedSender, offeredGasPrice } from './ordered-sender.ts'
 import type { Relay } from './relay.ts'
 
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */

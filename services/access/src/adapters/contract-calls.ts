@@ -17,7 +17,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import type { AccessWindow, Hex } from '../domain/access-window.ts'
-import { WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import { type LedgerLog, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 
 const abi = accessWindowAbi
@@ -160,13 +160,6 @@ function nameRevert(error: unknown): string | undefined {
   if (data === undefined || !/^0x[0-9a-fA-F]{8,}$/.test(data))
     return /revert/i.test(details) ? 'reverted' : undefined
   return errors.get(data.slice(0, 10).toLowerCase()) ?? 'reverted'
-}
-
-/** The parts of a log that are read. */
-export type LedgerLog = {
-  readonly address: string
-  readonly data: string
-  readonly topics: readonly string[]
 }
 
 const events = new Map<string, AbiEvent>(

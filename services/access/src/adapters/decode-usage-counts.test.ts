@@ -1,7 +1,7 @@
 import { accessWindowAbi } from '@tallystick/contracts'
 import { encodeAbiParameters, encodeEventTopics, type Hex } from 'viem'
 import { expect, test } from 'vitest'
-import type { LedgerLog } from './contract-calls.ts'
+import type { LedgerLog } from './ledger-facts.ts'
 import { decodeUsageCounts } from './recorder-ledger.ts'
 
 const CONTRACT: Hex = '0xABCDEF0000000000000000000000000000000001'

@@ -78,3 +78,49 @@ function toBlock(value: unknown): LedgerBlock {
     timestamp: Number(quantity(timestamp)),
   }
 }
+
+/** The parts of a log that are read. */
+export type LedgerLog = {
+  readonly address: string
+  readonly data: string
+  readonly topics: readonly string[]
+}
+
+/** The parts of a receipt that are read. */
+export type LedgerReceipt = {
+  readonly transactionHash: Hex
+  readonly status: 'success' | 'reverted'
+  readonly logs: readonly LedgerLog[]
+  readonly gasUsed: bigint
+  /** What the ledger took for it. */
+  readonly costWeibar: bigint
+  readonly blockNumber: bigint
+  /** What it created. */
+  readonly contractAddress: Hex | undefined
+}
+
+/** The receipt of a transaction, undefined while it has none. Throws the relay's errors. */
+export async function readReceipt(
+  relay: Pick<Relay, 'read'>,
+  transactionHash: Hex,
+): Promise<LedgerReceipt | undefined> {
+  const answer = await relay.read('eth_getTransactionReceipt', [transactionHash])
+  if (answer === null) return undefined
+  const { logs, status, effectiveGasPrice, ...found } = answer as Readonly<Record<string, unknown>>
+  if (!Array.isArray(logs)) throw new TypeError('the relay answered no receipt')
+  const gasUsed = quantity(found['gasUsed'])
+  return {
+    transactionHash,
+    status: status === '0x1' ? 'success' : 'reverted',
+    logs: logs as readonly LedgerLog[],
+    gasUsed,
+    costWeibar: gasUsed * quantity(effectiveGasPrice),
+    blockNumber: quantity(found['blockNumber']),
+    contractAddress: found['contractAddress'] as Hex | undefined,
+  }
+}
+
+/** The nonce that the ledger expects next from an account, without pending transactions. Throws the relay's errors. */
+export async function readNonce(relay: Pick<Relay, 'read'>, account: Hex): Promise<number> {
+  return Number(quantity(await relay.read('eth_getTransactionCount', [account, 'latest'])))
+}

@@ -8,8 +8,13 @@ import { type BackOffLimits, type Clock, pause, retry } from '@tallystick/servic
 import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { keptRead } from '../domain/kept-read.ts'
-import type { LedgerLog } from './contract-calls.ts'
-import { type LedgerFacts, quantity, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
+import {
+  type LedgerFacts,
+  type LedgerReceipt,
+  readNonce,
+  readReceipt,
+  WEIBAR_PER_TINYBAR,
+} from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
 import { expectedNonce, type SendRefusal, sendRefusal } from './send-refusal.ts'
 import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'
@@ -55,45 +60,6 @@ type OrderedSenderOptions = {
   readonly clock: Clock
   /** Whether a refusal in unknown words ends the send; without it the bytes may have been taken. */
   readonly takesRefusals?: boolean
-}
-
-/** The parts of a receipt that are read. */
-export type LedgerReceipt = {
-  readonly transactionHash: Hex
-  readonly status: 'success' | 'reverted'
-  readonly logs: readonly LedgerLog[]
-  readonly gasUsed: bigint
-  /** What the ledger took for it. */
-  readonly costWeibar: bigint
-  readonly blockNumber: bigint
-  /** What it created. */
-  readonly contractAddress: Hex | undefined
-}
-
-/** The receipt of a transaction, undefined while it has none. Throws the relay's errors. */
-export async function readReceipt(
-  relay: Pick<Relay, 'read'>,
-  transactionHash: Hex,
-): Promise<LedgerReceipt | undefined> {
-  const answer = await relay.read('eth_getTransactionReceipt', [transactionHash])
-  if (answer === null) return undefined
-  const { logs, status, effectiveGasPrice, ...found } = answer as Readonly<Record<string, unknown>>
-  if (!Array.isArray(logs)) throw new TypeError('the relay answered no receipt')
-  const gasUsed = quantity(found['gasUsed'])
-  return {
-    transactionHash,
-    status: status === '0x1' ? 'success' : 'reverted',
-    logs: logs as readonly LedgerLog[],
-    gasUsed,
-    costWeibar: gasUsed * quantity(effectiveGasPrice),
-    blockNumber: quantity(found['blockNumber']),
-    contractAddress: found['contractAddress'] as Hex | undefined,
-  }
-}
-
-/** The nonce that the ledger expects next from an account, without pending transactions. Throws the relay's errors. */
-export async function readNonce(relay: Pick<Relay, 'read'>, account: Hex): Promise<number> {
-  return Number(quantity(await relay.read('eth_getTransactionCount', [account, 'latest'])))
 }
 
 /** The price to offer: a tenth above the quote covers a rise, and the network charges its own price anyway. */

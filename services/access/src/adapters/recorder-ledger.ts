@@ -14,15 +14,14 @@ import type {
   WindowId,
 } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
+import { decodeContractEvents, encodeCall, readWindow, withoutChecksum } from './contract-calls.ts'
 import {
-  decodeContractEvents,
-  encodeCall,
+  type LedgerFacts,
   type LedgerLog,
-  readWindow,
-  withoutChecksum,
-} from './contract-calls.ts'
-import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { readNonce, readReceipt } from './ordered-sender.ts'
+  readNonce,
+  readReceipt,
+  WEIBAR_PER_TINYBAR,
+} from './ledger-facts.ts'
 import type { Relay } from './relay.ts'
 import { sendRefusal } from './send-refusal.ts'
 import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'

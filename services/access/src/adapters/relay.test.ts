@@ -57,8 +57,11 @@ const account = (value: number): `0x${string}` => `0x${value.toString(16).padSta
 async function startRelay() {
   const node = await startNode()
   const counted: string[][] = []
-  const onCalls = (methods: readonly string[]) => void counted.push([...methods])
-  const relay = createRelay({ url: node.url, clock: systemClock, onCalls })
+  const budget = {
+    spent: (methods: readonly string[]) => void counted.push([...methods]),
+    refused: () => undefined,
+  }
+  const relay = createRelay({ url: node.url, clock: systemClock, budget })
   const balance = async (value: number) =>
     BigInt((await relay.read('eth_getBalance', [account(value)])) as string)
   return { ...node, relay, balance, counted }
@@ -118,8 +121,11 @@ async function startRefusing(status: number, body: string) {
   const relay = createRelay({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     clock: systemClock,
-    onRateLimit: () => {
-      rateLimits += 1
+    budget: {
+      spent: () => undefined,
+      refused: () => {
+        rateLimits += 1
+      },
     },
   })
   return { relay, rateLimits: () => rateLimits }

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { callJsonRpcOnce, createJsonRpc, type JsonRpcOutcome } from '@tallystick/x402'
+import type { RelayBudget } from '../domain/relay-budget.ts'
 
 /** Reads take well under a second, 3 s on a busy relay; beyond this the ledger counts as unreachable. */
 const READ_LIMIT_MS = 5_000
@@ -63,16 +64,15 @@ export class RelayRefusal extends Error {
 type RelayOptions = {
   readonly url: string
   readonly clock: Clock
-  /** Receives every call that is sent, to keep a budget of the relay. */
-  readonly onCalls?: ((methods: readonly string[]) => void) | undefined
-  /** Called when the relay refuses a read because it had too many. */
-  readonly onRateLimit?: (() => void) | undefined
+  /** Counts every call that is sent, and hears when the relay refuses a read because it had too many. */
+  readonly budget?: Pick<RelayBudget, 'spent' | 'refused'> | undefined
 }
 
 /** A client of the relay. It connects to nothing yet. */
 export function createRelay(options: RelayOptions) {
-  const { onCalls, onRateLimit } = options
-  const node = { ...options, bytesMax: ANSWER_BYTES_MAX }
+  const { budget, clock, url } = options
+  const onCalls = (methods: readonly string[]): void => budget?.spent(methods)
+  const node = { url, clock, onCalls, bytesMax: ANSWER_BYTES_MAX }
   const read = createJsonRpc({
     ...node,
     timeoutMs: READ_LIMIT_MS,
@@ -84,13 +84,13 @@ export function createRelay(options: RelayOptions) {
     /** The result of one read. Throws RelayRefusal or RelayUnavailable. */
     async read(method: string, params: readonly unknown[]): Promise<unknown> {
       const outcome = await read(method, params)
-      if (isRateLimit(outcome)) onRateLimit?.()
+      if (isRateLimit(outcome)) budget?.refused()
       return readResult(outcome)
     },
     /** Sends signed bytes once. Throws RelayRefusal, or RelayUnavailable, which leaves open whether they arrived. */
     async send(rawTransaction: string): Promise<void> {
       const method = 'eth_sendRawTransaction'
-      onCalls?.([method])
+      onCalls([method])
       // Once: a second send of taken bytes looks like a lost nonce.
       const sending = { ...node, timeoutMs: SEND_LIMIT_MS }
       readResult(await callJsonRpcOnce(sending, method, [rawTransaction]))

@@ -8,10 +8,11 @@ import { encodeTransaction, findRevert } from '../adapters/contract-calls.ts'
 import {
   createLedgerFacts,
   type LedgerFacts,
+  type LedgerReceipt,
   quantity,
   WEIBAR_PER_TINYBAR,
 } from '../adapters/ledger-facts.ts'
-import { createOrderedSender, type LedgerReceipt } from '../adapters/ordered-sender.ts'
+import { createOrderedSender } from '../adapters/ordered-sender.ts'
 import { createRelay, type Relay } from '../adapters/relay.ts'
 import { keyHex } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'

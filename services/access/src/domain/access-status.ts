@@ -1,8 +1,7 @@
 import type { Status } from '../wire/access-answers.ts'
 import { ContractAbsent } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
-import type { Hex } from './access-window.ts'
-import { callIn, subscriptionBody, usageBody } from './granted-access.ts'
+import { callIn, type Hex, subscriptionBody, usageBody } from './access-window.ts'
 
 /**
  * The answer of `/status`. It reads the window and, at the same time, the reserve, whose read may fail (A12). It writes

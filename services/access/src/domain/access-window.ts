@@ -1,6 +1,11 @@
-/** The window of an agent's subscription, by the contract's own rule of time and money. subscriptions.ts reads windows. */
+/**
+ * The window of an agent's subscription, by the contract's own rule of time and money, and what answers and the recorder are told
+ * of it. subscriptions.ts reads windows.
+ */
 import { accessWindowRules } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
+import type { UsageCall } from '../metering/usage-call.ts'
+import type { AccessGranted, Subscription, Usage } from '../wire/access-answers.ts'
 
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
@@ -90,4 +95,53 @@ export function projectWindow<Window extends AccessWindow>(
  */
 export function ledgerSeconds(clock: Clock): number {
   return Math.floor(clock.unixMs() / 1000)
+}
+
+/** A window as it stands now; `readAtMs` is when its read was requested, Unix milliseconds. */
+export type ReadWindow = AccessWindow & { readonly readAtMs: number }
+
+/** The subscription, as both routes tell of it. */
+export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subscription {
+  return {
+    expiresAt: window.expiresAtSeconds,
+    secondsRemaining: secondsRemaining(window, nowSeconds),
+    periodSeconds: window.periodSeconds,
+    balanceTinybar: window.balanceTinybar.toString(),
+    // A12: a cancelled window stays open to its end, and is not active.
+    active: window.isOpen && !window.isCancelled,
+    nextRenewalSchedule: pendingSchedule(window, nowSeconds),
+  }
+}
+
+export function grantedBody({
+  window,
+  nowSeconds,
+  ...told
+}: Omit<AccessGranted, 'access' | 'subscription'> & {
+  readonly window: AccessWindow
+  readonly nowSeconds: number
+}): AccessGranted {
+  const { paidThisRequest, why, metering, resource } = told
+  const subscription = subscriptionBody(window, nowSeconds)
+  return { access: 'granted', paidThisRequest, subscription, why, metering, resource }
+}
+
+/** A call of the agent in that window, as the recorder takes it. */
+export const callIn = (agent: Hex, window: ReadWindow): UsageCall => ({
+  agent,
+  windowExpiresAtSeconds: window.expiresAtSeconds,
+  windowStartsAtSeconds: window.expiresAtSeconds - window.periodSeconds,
+  callsAllowed: window.callsAllowed,
+  callsUsedInRead: window.callsUsed,
+  readAtMs: window.readAtMs,
+})
+
+/** Usage of the open window; a closed one has no calls left. */
+export function usageBody(window: AccessWindow): Usage {
+  return {
+    callsUsed: window.callsUsed,
+    callsAllowed: window.callsAllowed,
+    callsRemaining: window.isOpen ? Math.max(0, window.callsAllowed - window.callsUsed) : 0,
+    resetsAt: window.isOpen ? window.expiresAtSeconds : 0,
+  }
 }

@@ -12,12 +12,18 @@ import {
   type Settlement,
 } from '@tallystick/x402'
 import type { AccessGranted } from '../wire/access-answers.ts'
-import { type Hex, ledgerSeconds, secondsRemaining } from './access-window.ts'
+import {
+  callIn,
+  grantedBody,
+  type Hex,
+  ledgerSeconds,
+  type ReadWindow,
+  secondsRemaining,
+} from './access-window.ts'
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
 import type { CallRate } from './call-rate.ts'
-import { callIn, grantedBody } from './granted-access.ts'
 import { memoAllows } from './payment-memo.ts'
 import {
   type PreparedPurchase,
@@ -29,7 +35,6 @@ import {
   salesRefusal,
 } from './purchase.ts'
 import type { SalesTerms } from './sales-terms.ts'
-import type { ReadWindow } from './subscriptions.ts'
 import { createWindowForCall, type WindowForCallDeps } from './window-for-call.ts'
 
 export type AccessOutcome =

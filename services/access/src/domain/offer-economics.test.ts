@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { countEntries, leaseCallsMax } from '../metering/usage-limits.ts'
+import { countEntries, leaseCallsMax } from '../metering/usage-window.ts'
 import {
   GAS,
   type Market,

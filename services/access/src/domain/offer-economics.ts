@@ -5,7 +5,7 @@
  */
 import { accessWindowRules } from '@tallystick/contracts'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import { countEntries } from '../metering/usage-limits.ts'
+import { countEntries } from '../metering/usage-window.ts'
 
 export type OfferTerms = {
   /** Price of one period, tinybar. */

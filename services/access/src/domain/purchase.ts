@@ -7,14 +7,20 @@ import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import type { AccessGranted } from '../wire/access-answers.ts'
 import type { AccessParts } from './access-parts.ts'
-import { type AccessWindow, type Hex, ledgerSeconds } from './access-window.ts'
+import {
+  type AccessWindow,
+  grantedBody,
+  type Hex,
+  ledgerSeconds,
+  type ReadWindow,
+  usageBody,
+} from './access-window.ts'
 import type { PurchaseOrder } from './contract-sender.ts'
 import { type CreditSweep, openSettled } from './credit-sweep.ts'
-import { grantedBody, usageBody } from './granted-access.ts'
 import { memoAllows, readPaymentMemo } from './payment-memo.ts'
 import type { SalesStop, SalesStops } from './sales-stops.ts'
 import { offerOfPayment, payableOffers } from './sales-terms.ts'
-import { isShownBy, type ReadWindow } from './subscriptions.ts'
+import { isShownBy } from './subscriptions.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
 const VISIBLE_MS = 15_000

@@ -5,7 +5,13 @@
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessContract, ChainUnavailable } from './access-contract.ts'
-import { type AccessWindow, type Hex, ledgerSeconds, projectWindow } from './access-window.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  ledgerSeconds,
+  projectWindow,
+  type ReadWindow,
+} from './access-window.ts'
 import type { RelayBudget } from './relay-budget.ts'
 
 /** Age from which a read is no longer used, milliseconds: a block of the ledger, and less than reads lag anyway. */
@@ -32,9 +38,6 @@ type WindowRead = { readonly window: ReadWindow; readonly serial: number }
 const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000)
 
 type OpenedWindow = { readonly window: AccessWindow; readonly untilMs: number }
-
-/** A window as it stands now; `readAtMs` is when its read was requested, Unix milliseconds. */
-export type ReadWindow = AccessWindow & { readonly readAtMs: number }
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 

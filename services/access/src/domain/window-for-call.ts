@@ -5,12 +5,16 @@
 
 import { ChainUnavailable } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
-import { type Hex, ledgerSeconds, secondsPastSchedule } from './access-window.ts'
-import { callIn } from './granted-access.ts'
+import {
+  callIn,
+  type Hex,
+  ledgerSeconds,
+  type ReadWindow,
+  secondsPastSchedule,
+} from './access-window.ts'
 import type { Reaper } from './reaper.ts'
 import type { RelayPlace } from './relay-budget.ts'
 import type { SalesStops } from './sales-stops.ts'
-import type { ReadWindow } from './subscriptions.ts'
 
 /** A read up to this old serves the calls of a lease, milliseconds: a guard is noticed at most this late, plus the lag of
  * reads, which is as long. */

@@ -4,8 +4,8 @@
  */
 
 import { getOrMake } from '@tallystick/service-kit'
-import type { PendingCall } from './pending-call.ts'
 import type { RecorderParts } from './recorder-parts.ts'
+import type { PendingCall } from './usage-batch.ts'
 import type { UsageBatcher } from './usage-batcher.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {

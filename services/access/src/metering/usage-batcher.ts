@@ -4,9 +4,8 @@
  * sealed within 10 s. While batches wait, a batch also carries the next calls of agents that need some soon (A18).
  */
 import { getOrMake, pause } from '@tallystick/service-kit'
-import type { PendingCall } from './pending-call.ts'
 import type { RecorderParts } from './recorder-parts.ts'
-import { SealedEntry } from './usage-batch.ts'
+import { type PendingCall, SealedEntry, type UsageQueue, type UsageSigner } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {
   OPEN_AGENTS_MAX,
@@ -17,7 +16,6 @@ import {
   SEALED_WAITING_MAX,
   UNSENT_CALLS_MAX,
 } from './usage-limits.ts'
-import type { UsageQueue, UsageSigner } from './usage-queue.ts'
 import type { UsageSender } from './usage-sender.ts'
 import type { UsageWindow } from './usage-window.ts'
 

@@ -8,16 +8,14 @@
  * transaction leaves nothing to give back.
  */
 import { getOrMake } from '@tallystick/service-kit'
-import type { PendingCall } from './pending-call.ts'
 import type { RecorderParts } from './recorder-parts.ts'
-import { SealedEntry } from './usage-batch.ts'
+import { type PendingCall, SealedEntry } from './usage-batch.ts'
 import {
   EXTEND_MS,
   FORGET_SWEEP_MS,
   IDLE_ENTRIES_MAX,
   LEASE_IDLE_MS,
   LEASE_LOOK_MS,
-  leaseCallsMax,
 } from './usage-limits.ts'
 import {
   callsLeasable,
@@ -26,6 +24,7 @@ import {
   isExhausted,
   isNearEnd,
   isScarce,
+  leaseCallsMax,
   leaseLength,
   leaseShare,
   mayGiveBack,

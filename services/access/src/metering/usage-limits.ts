@@ -30,27 +30,6 @@ export const RECEIPT_WAIT_CALLS_PER_RECORDER = 100
 export const FORGET_AFTER_SECONDS = accessWindowRules.lateUsageSeconds
 /** A9: calls accepted in a window that is not known to have begun: they are lost if its renewal fails. */
 export const UNBEGUN_CALLS_MAX = 3
-/** A18: most calls that one entry counts, its lease included. */
-const LEASE_CALLS_MAX = 50
-/** A18: most that it counts, percent of the quota: what a killed process costs its agent. */
-const LEASE_QUOTA_PERCENT = 5
-/** A18: the longest lease of a quota, calls. */
-export const leaseCallsMax = (callsAllowed: number): number =>
-  Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
-/**
- * A18: entries that count so many calls of a quota by leases of 1, 2, 4 … up to the longest. For the whole quota, the most
- * that one process makes in a window, whatever comes: 25 of a quota of 1,000.
- */
-export function countEntries(callsAllowed: number, calls = callsAllowed): number {
-  const longest = leaseCallsMax(callsAllowed)
-  let entries = 0
-  let callsLeft = calls
-  for (let lease = 1; callsLeft > 0 && lease < longest; lease *= 2) {
-    callsLeft -= lease
-    entries += 1
-  }
-  return entries + Math.ceil(Math.max(0, callsLeft) / longest)
-}
 /** A18: with several recorders, after this time without a call of the agent its unused calls go back with the next record.
  * Milliseconds. */
 export const LEASE_IDLE_MS = 30_000

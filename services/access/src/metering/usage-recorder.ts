@@ -6,8 +6,8 @@
  * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and answered as unavailable.
  *
  * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
- * usage-batcher (when to seal), usage-queue (nonces, prices, repairs), usage-sender (order, resending, signing again),
- * usage-receipts (what became of it), usage-settlement (what that means for the calls). One agent's calls in a batch are
+ * usage-batcher (when to seal), usage-batch (calls, entries, batches, nonces), usage-sender (order, resending, signing again),
+ * usage-receipts (what became of it, and what that means for the calls). One agent's calls in a batch are
  * one entry per window.
  *
  * What goes wrong, and what follows:
@@ -26,10 +26,9 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import { PendingCall } from './pending-call.ts'
 import type { RecorderParts } from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'
-import type { SealedBatch } from './usage-batch.ts'
+import { PendingCall, type SealedBatch, UsageQueue, UsageSigner } from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
 import type { UsageCall, UsageOutcome } from './usage-call.ts'
 import type { UsageEventListener } from './usage-events.ts'
@@ -43,10 +42,8 @@ import {
   REVERT_PAUSE_MS,
   REVERTS_BEFORE_PAUSE,
 } from './usage-limits.ts'
-import { UsageQueue, UsageSigner } from './usage-queue.ts'
-import { UsageReceipts } from './usage-receipts.ts'
+import { type FinalReceipt, settleUsageBatch, UsageReceipts } from './usage-receipts.ts'
 import { UsageSender } from './usage-sender.ts'
-import { type FinalReceipt, settleUsageBatch } from './usage-settlement.ts'
 import { callsRemaining, callsUsed, UsageWindow, usageWindowKey } from './usage-window.ts'
 
 export type UsageRecorder = Pick<

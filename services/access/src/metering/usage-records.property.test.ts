@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Step } from './recorder-histories.fixture.ts'
 import { RecorderRun } from './recorder-run.fixture.ts'
-import { countEntries } from './usage-limits.ts'
+import { countEntries } from './usage-window.ts'
 
 const isLong = process.env.TALLYSTICK_LONG === '1'
 const numRuns = isLong ? 2_000 : 60

@@ -9,10 +9,16 @@
 
 import { type BackOff, createBackOff } from '@tallystick/service-kit'
 import type { RecorderParts } from './recorder-parts.ts'
-import { SealedBatch, type SealedEntry } from './usage-batch.ts'
-import type { UsageSendResult } from './usage-ledger.ts'
-import { RESEND_AFTER_MS, RETRY, SENT_BATCHES_MAX } from './usage-limits.ts'
-import { type UsageQueue, UsageRepair, type UsageSigner } from './usage-queue.ts'
+import { SealedBatch, type SealedEntry, UsageQueue, UsageSigner } from './usage-batch.ts'
+import type { ResigningReason } from './usage-events.ts'
+import type { SignedUsage, UsageSendResult } from './usage-ledger.ts'
+import {
+  GAP_FILL_MAX,
+  GAP_PATIENCE_MS,
+  RESEND_AFTER_MS,
+  RETRY,
+  SENT_BATCHES_MAX,
+} from './usage-limits.ts'
 
 type SenderOptions = RecorderParts & {
   readonly signer: UsageSigner
@@ -262,5 +268,100 @@ export class UsageSender {
     })
     onEvent({ kind: 'ledger-failed', ...failure, retryMs })
     return false
+  }
+}
+
+type RepairOptions = RecorderParts & {
+  readonly signer: UsageSigner
+  readonly queue: UsageQueue
+}
+
+/**
+ * Repairs nonces and prices for the sender: it signs again for the only two reasons there are (A10), puts
+ * lost batches back in order, and fills nonces that nobody holds. Only the sender's loop calls it, one thing at a time.
+ * It rejects when the ledger does not answer; every step may be repeated.
+ */
+class UsageRepair {
+  readonly #options: RepairOptions
+  #gapSinceMs: number | null = null
+
+  constructor(options: RepairOptions) {
+    this.#options = options
+  }
+
+  /** Signs with a better price and the same nonce, so that at most one of the signatures can be mined. False when the
+   * ledger quotes no better price. */
+  async reprice(batch: SealedBatch): Promise<boolean> {
+    const { signer } = this.#options
+    await signer.requote()
+    if (signer.offeredWeibar <= batch.current.gasPriceWeibar) return false
+    const signed = signer.signAt(batch.entries, batch.nonce)
+    this.#resigned(batch, { reason: 'gas-price-too-low', signed })
+    return true
+  }
+
+  /** Signs with a fresh nonce; something else is known to have consumed the old one. */
+  async resign(batch: SealedBatch): Promise<void> {
+    const { ledger, signer } = this.#options
+    const signed = signer.signNext(batch.entries, await ledger.readNonce())
+    this.#resigned(batch, { reason: 'nonce-consumed', signed })
+    batch.place = 'waiting'
+  }
+
+  /** Queues what has not arrived, by the ledger's nonce, to be sent again unchanged. */
+  async resync(): Promise<void> {
+    const { ledger, queue } = this.#options
+    const ledgerNonce = await ledger.readNonce()
+    for (const batch of queue.sent.filter((each) => each.nonce >= ledgerNonce)) {
+      batch.consumedSinceMs = null
+      batch.place = 'waiting'
+    }
+    this.#fillGap(ledgerNonce)
+  }
+
+  /** Queues a transaction that counts nothing, after all others. */
+  fillNext(): void {
+    const { signer, queue } = this.#options
+    queue.add(new SealedBatch([], signer.signNext([])))
+  }
+
+  /** Fills nonces that no batch of this process holds, once the ledger certainly does not just lag. */
+  #fillGap(ledgerNonce: number): void {
+    const { clock, signer, queue, onEvent } = this.#options
+    const [first] = queue.at('waiting')
+    if (first === undefined || first.nonce <= ledgerNonce) {
+      this.#gapSinceMs = null
+      return
+    }
+    this.#gapSinceMs ??= clock.unixMs()
+    if (clock.unixMs() - this.#gapSinceMs < GAP_PATIENCE_MS) return
+    if (first.nonce - ledgerNonce > GAP_FILL_MAX) {
+      onEvent({ kind: 'nonce-gap-too-wide', ledgerNonce, nonce: first.nonce })
+      return
+    }
+    for (let nonce = first.nonce - 1; nonce >= ledgerNonce; nonce -= 1) {
+      const filler = new SealedBatch([], signer.signAt([], nonce))
+      queue.add(filler)
+      onEvent({ kind: 'nonce-gap-filled', nonce, hash: filler.current.hash })
+    }
+    this.#gapSinceMs = null
+  }
+
+  #resigned(
+    batch: SealedBatch,
+    resigning: { readonly reason: ResigningReason; readonly signed: SignedUsage },
+  ): void {
+    const { totals, onEvent } = this.#options
+    const oldHash = batch.current.hash
+    batch.resign(resigning.signed)
+    totals.resigningsTotal += 1
+    onEvent({
+      kind: 're-signed',
+      reason: resigning.reason,
+      oldHash,
+      newHash: resigning.signed.hash,
+      nonce: batch.nonce,
+      calls: batch.callCount,
+    })
   }
 }

@@ -7,9 +7,7 @@
 import type { UsageCall } from './usage-call.ts'
 import type { WindowId } from './usage-ledger.ts'
 import {
-  countEntries,
   LEASE_PARTS_PER_RECORDER,
-  leaseCallsMax,
   READ_LAG_MS,
   RECEIPT_WAIT_CALLS_PER_RECORDER,
   SCARCE_QUOTA_PERCENT,
@@ -365,4 +363,26 @@ export class UsageWindow {
 /** Returns one key per agent and window. */
 export function usageWindowKey(window: WindowId): string {
   return `${window.agent}/${window.windowExpiresAtSeconds}`
+}
+
+/** A18: most calls that one entry counts, its lease included. */
+const LEASE_CALLS_MAX = 50
+/** A18: most that it counts, percent of the quota: what a killed process costs its agent. */
+const LEASE_QUOTA_PERCENT = 5
+/** A18: the longest lease of a quota, calls. */
+export const leaseCallsMax = (callsAllowed: number): number =>
+  Math.max(1, Math.min(LEASE_CALLS_MAX, Math.floor((callsAllowed * LEASE_QUOTA_PERCENT) / 100)))
+/**
+ * A18: entries that count so many calls of a quota by leases of 1, 2, 4 … up to the longest. For the whole quota, the most
+ * that one process makes in a window, whatever comes: 25 of a quota of 1,000.
+ */
+export function countEntries(callsAllowed: number, calls = callsAllowed): number {
+  const longest = leaseCallsMax(callsAllowed)
+  let entries = 0
+  let callsLeft = calls
+  for (let lease = 1; callsLeft > 0 && lease < longest; lease *= 2) {
+    callsLeft -= lease
+    entries += 1
+  }
+  return entries + Math.ceil(Math.max(0, callsLeft) / longest)
 }

@@ -4,7 +4,7 @@
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
-import { leaseCallsMax } from '../metering/usage-limits.ts'
+import { leaseCallsMax } from '../metering/usage-window.ts'
 import type { PayingAgent } from './paying-agent.ts'
 import { type Answer, callAccess } from './purchase-round.ts'
 import type { ReplicaStack } from './replica-stack.ts'
