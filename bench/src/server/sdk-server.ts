@@ -19,6 +19,7 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { readRequestBody } from '../../../packages/service-kit/src/bounded.ts'
 import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
 import { createChangeCursors } from '../../../services/care/src/mcp/change-cursors.ts'
 import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/frames.ts'
@@ -27,7 +28,6 @@ import { readResource } from '../../../services/care/src/mcp/resource-methods.ts
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
 import type { CallContext } from '../../../services/care/src/mcp/visible-records.ts'
 import { checkBearer } from '../../../services/care/src/routes/bearer.ts'
-import { readRequestBody } from '../../../services/care/src/routes/request-body.ts'
 import { corsHook } from '../../../services/care/src/routes/service-routes.ts'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from './bench-protocol.ts'

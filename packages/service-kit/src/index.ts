@@ -1,6 +1,6 @@
 export { Registry } from 'prom-client'
 export { presentedToken } from './bearer-token.ts'
-export { BoundedMap, boundedLabel, getOrMake, readLimited } from './bounded.ts'
+export { BoundedMap, boundedLabel, getOrMake, readLimited, readRequestBody } from './bounded.ts'
 export { type Clock, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,

@@ -145,7 +145,7 @@ function addRecordRoutes(app: ServiceApp, deps: CareAppDeps, bearer: BearerCheck
     language: config.LANGUAGE,
     publish,
     audit,
-    isoNow: () => new Date(clock.unixMs()).toISOString(),
+    clock,
   })
   addClinicianRoutes(app, { ...bearer, ownLabel, ...unheardParts(deps) })
   addReadsRoute(app, { ...bearer, ownLabel, log: deps.readLog })

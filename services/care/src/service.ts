@@ -294,7 +294,6 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   const read = { store, sessions, tokens, modernTokens, extensions }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
-  const isoNow = () => isoOf(clock.unixMs())
   const verifier = ending(createChainVerifier({ store, clock, isoOf, ...restsOf(store.journals) }))
   if (deliverer !== undefined) ending(deliverer)
   const told = { telemetry, onProblem, mcp, deliverer }
@@ -303,8 +302,9 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   if (behind() === undefined) await deliverer?.start()
   const { startCommit } = telemetry
   const parts = { config, clock, logger, registry, store, audit, tokens }
-  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), isoNow, startCommit })
-  const publish = provenPublisher(publisher, witnesses)
+  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), startCommit })
+  const isWitnessed = config.WITNESSES.length > 0
+  const publish = isWitnessed ? provenPublisher(publisher, witnesses) : publisher
   const readLog: ReadLog = {
     recording: config.READ_AUDIT,
     days: config.READ_AUDIT_DAYS,

@@ -2,6 +2,7 @@
  * The path of an accepted write: appended and made durable, then announced to sessions, then answered (C14). Within a
  * chain, sessions hear of versions in order. routes/judge-write.ts has already decided who may write.
  */
+import type { Clock } from '@tallystick/service-kit'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow, WriteAnswer } from '../wire/write.ts'
@@ -15,7 +16,7 @@ export type AuditTrail = {
   close(): Promise<void>
 }
 
-/** The port through which a write reaches MCP sessions; mcp/session-hub.ts implements it. */
+/** The port through which a write reaches MCP sessions; mcp/mcp-endpoint.ts implements it. */
 export type SessionHub = {
   /**
    * Has streams tell of an accepted write: `resources/updated` to its subscribers, the revision notice and, for a new chain,
@@ -52,11 +53,11 @@ export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish' | 'silent'>
   readonly audit: Pick<AuditTrail, 'add'>
-  readonly isoNow: () => string
+  readonly clock: Pick<Clock, 'unixMs'>
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void
 }): PublishRecord {
-  const { store, hub, audit, isoNow, startCommit } = deps
+  const { audit, clock, hub, startCommit, store } = deps
   const lasts = new Map<string, Promise<unknown>>()
 
   /** Runs once everything begun earlier for the same chain or request has ended, whether it succeeded or not. */
@@ -74,7 +75,7 @@ export function createPublisher(deps: {
     row:
       | { readonly outcome: 'accepted'; readonly reason: 'ok' | 'repeated'; readonly uri: string }
       | { readonly outcome: 'rejected'; readonly reason: 'store_rejected' },
-  ): Promise<void> => audit.add({ at: isoNow(), ...row, via, actor })
+  ): Promise<void> => audit.add({ at: new Date(clock.unixMs()).toISOString(), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (
     { place, previous, record }: Extract<AppendOutcome, { kind: 'appended' }>,

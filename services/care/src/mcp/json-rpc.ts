@@ -3,9 +3,9 @@
  * @tallystick/service-kit/mcp parses the bytes; mcp-route.ts and modern-route.ts have the order of the checks.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { readRequestBody } from '@tallystick/service-kit'
 import { RPC_CODES, type RpcId, type RpcRefusal } from '@tallystick/service-kit/mcp'
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify'
-import { readRequestBody } from '../routes/request-body.ts'
 
 /** Hands a request's body on, or refuses one that is too large with 413. */
 export async function takeBody(

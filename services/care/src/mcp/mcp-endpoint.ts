@@ -3,6 +3,7 @@
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import { countVersions } from '../domain/position.ts'
+import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
@@ -27,11 +28,9 @@ import { createJournalFollower, type JournalFollower } from './journal-follower.
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
 import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
-import type { ModernExtensions } from './modern-route.ts'
-import { openModern } from './modern-route.ts'
+import { type ModernExtensions, openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
-import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
@@ -301,3 +300,28 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
   ...known,
   since: new Date(sinceMs).toISOString(),
 })
+
+/**
+ * What a write says stands in the journals, which the streams read. So nothing is stored here, and nothing is sent before it is
+ * durable: no client ever holds an event id that a restart would not know.
+ */
+export function createSessionHub(deps: {
+  readonly registry: SessionRegistry
+  readonly follower: Pick<JournalFollower, 'wake'>
+  readonly unheard: Pick<UnheardCorrections, 'written'>
+  /** Those who listen without a session. */
+  readonly listens: Pick<Listens, 'following'>
+}): SessionHub {
+  const { follower, listens, registry, unheard } = deps
+  return {
+    async publish(record, previous, place) {
+      unheard.written(record, previous, place)
+      const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
+      const following = listens.following(record)
+      follower.wake()
+      return subscribed + following
+    },
+    silent: (uri) => registry.silent(uri).length,
+    sessions: () => registry.count,
+  }
+}

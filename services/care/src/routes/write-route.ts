@@ -1,5 +1,12 @@
 /** `POST /write`: reads the bytes, has them judged, and publishes or refuses. */
-import { type ErrorAnswer, errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
+import {
+  type Clock,
+  type ErrorAnswer,
+  errorBody,
+  readRequestBody,
+  type ServiceApp,
+  sendError,
+} from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail, PublishRecord, WriteConflict } from '../domain/publish-record.ts'
 import { careErrors, errorAnswer } from '../errors.ts'
@@ -7,13 +14,12 @@ import { writeExample } from '../wire/examples.ts'
 import { writeAnswer, writeBody } from '../wire/write.ts'
 import { WRITE_BODY_BYTES_MAX, WRITE_SKEW_SECONDS_MAX } from '../wire/write-limits.ts'
 import { type JudgeWriteDeps, judgeWrite, type WriteRefusal } from './judge-write.ts'
-import { readRequestBody } from './request-body.ts'
 
 type WriteRouteDeps = JudgeWriteDeps & {
   readonly serviceName: string
   readonly publish: PublishRecord
   readonly audit: Pick<AuditTrail, 'add'>
-  readonly isoNow: () => string
+  readonly clock: Pick<Clock, 'unixMs'>
 }
 
 /** The 409 that says why the store refuses. */
@@ -51,7 +57,8 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     refusal: WriteRefusal,
   ): Promise<FastifyReply> => {
     try {
-      await deps.audit.add({ at: deps.isoNow(), outcome: 'rejected', ...refusal })
+      const at = new Date(deps.clock.unixMs()).toISOString()
+      await deps.audit.add({ at, outcome: 'rejected', ...refusal })
     } catch (error) {
       // The answer stays the same; the operator hears about the trail.
       request.log.error({ err: error, reason: refusal.reason }, 'audit row was not stored')
