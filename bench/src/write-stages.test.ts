@@ -6,8 +6,8 @@ import { stageMicros } from './write-stages.ts'
 const STACKS = [
   ['(root)', ''],
   ['answer', 'write-route.ts'],
-  ['judgeWrite', 'judge-write.ts'],
-  ['parseJson', 'judge-write.ts'],
+  ['judgeWrite', 'write-route.ts'],
+  ['parseJson', 'write-route.ts'],
   ['decideGroup', 'write-group.ts'],
   ['#commitNow', 'sqlite-commit.ts'],
   ['#inTransaction', 'sqlite-connection.ts'],

@@ -24,7 +24,7 @@ const IDLE = 'idle'
 
 /** Functions by name and file. */
 const STAGES: readonly (readonly [stage: string, name: string, file: string])[] = [
-  ['judging: signature, JSON, fields', 'judgeWrite', 'judge-write.ts'],
+  ['judging: signature, JSON, fields', 'judgeWrite', 'write-route.ts'],
   ['the version: tail, hashes, rows', 'readMemory', 'record-writer.ts'],
   ['the version: tail, hashes, rows', 'decideGroup', 'write-group.ts'],
   ['the version: tail, hashes, rows', '#save', 'sqlite-commit.ts'],

@@ -4,6 +4,7 @@
 
 import { DatabaseSync } from 'node:sqlite'
 import { systemClock } from '@tallystick/service-kit'
+import { isoDay } from '@tallystick/service-kit/clock'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import type { GradingStore } from '../../../services/grading/src/domain/grading-store.ts'
 import type { LongWork } from '../../../services/grading/src/domain/long-work.ts'
@@ -16,7 +17,6 @@ import {
   SYNTHETIC_FEED,
   syntheticFixtures,
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
-import { isoDay } from '../../../services/grading/src/wire/times.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
 import { holdFigure, paidHoldFigures } from '../paid-holds.ts'

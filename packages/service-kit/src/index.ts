@@ -1,7 +1,7 @@
 export { Registry } from 'prom-client'
 export { presentedToken } from './bearer-token.ts'
 export { BoundedMap, boundedLabel, getOrMake, readLimited, readRequestBody } from './bounded.ts'
-export { type Clock, pause, systemClock } from './clock.ts'
+export { type Clock, parseIsoTime, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,
   configMessage,
@@ -38,7 +38,6 @@ export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
 export { freePort, isPortFree } from './free-port.ts'
-export { parseIsoTime } from './iso-time.ts'
 export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
 export { createMetrics, type MetricTable } from './metrics.ts'

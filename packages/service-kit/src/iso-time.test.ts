@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseIsoTime } from './iso-time.ts'
+import { parseIsoTime } from './clock.ts'
 
 describe('ISO 8601 times', () => {
   test.each([

@@ -1,6 +1,6 @@
 /**
  * The path of an accepted write: appended and made durable, then announced to sessions, then answered (C14). Within a
- * chain, sessions hear of versions in order. routes/judge-write.ts has already decided who may write.
+ * chain, sessions hear of versions in order. routes/write-route.ts has already decided who may write.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { chainUri } from '../wire/record-uri.ts'

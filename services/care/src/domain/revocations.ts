@@ -1,6 +1,6 @@
 /** Which tokens an operator refuses: single ones by their `jti`, and all of a principal's that were issued until then (C51). */
 import type { IsRevoked } from '@tallystick/jwt-lite'
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { watchAdded } from './watch-added.ts'
 
 /** Begins the name of a row that is of a principal. A `jti` of an issuer begins with its address; the ring's are the operator's. */

@@ -1,5 +1,5 @@
 /** How old a record is, and how its age is written and spoken (C10, C13, C37). Pure: the browser runs this file too. */
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { lineText } from '../wire/text-of-others.ts'
 import { say, textsIn } from '../wire/texts.ts'
 import type { CareRecord } from './care-record.ts'

@@ -4,7 +4,7 @@
  * per process, and stays in the list until it is heard. How far the journals were judged is kept with them, so that a kill
  * between a commit and its judgement loses none.
  */
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { chainUri } from '../wire/record-uri.ts'
 import type { CareRecord } from './care-record.ts'
 import { placeBehind, type RecordStore } from './record-store.ts'

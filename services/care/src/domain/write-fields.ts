@@ -2,7 +2,7 @@
  * The record that the body of `POST /write` makes (care.md, C8): the schema of wire/write.ts, plus the rules that a
  * schema cannot express. Signatures, tokens and the store are decided elsewhere.
  */
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { readLanguageTag } from '../wire/language-tag.ts'
 import { isWritableName } from '../wire/record-uri.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'

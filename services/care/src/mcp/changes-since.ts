@@ -3,7 +3,7 @@
  * held then, every value withdrawn since, and the one that holds now. An incomplete answer names the cursor after which the
  * next one continues; on every page, the newest value is the one that holds.
  */
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { ChangedChain } from '../domain/record-store.ts'
 import { retractionSentence } from '../domain/retraction.ts'

@@ -305,7 +305,7 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
  * What a write says stands in the journals, which the streams read. So nothing is stored here, and nothing is sent before it is
  * durable: no client ever holds an event id that a restart would not know.
  */
-export function createSessionHub(deps: {
+function createSessionHub(deps: {
   readonly registry: SessionRegistry
   readonly follower: Pick<JournalFollower, 'wake'>
   readonly unheard: Pick<UnheardCorrections, 'written'>

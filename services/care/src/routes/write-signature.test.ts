@@ -5,7 +5,7 @@ import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createSignatureCheck } from './judge-write.ts'
+import { createSignatureCheck } from './write-route.ts'
 
 const vector = z.object({
   name: z.string(),

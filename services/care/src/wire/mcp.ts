@@ -1,6 +1,6 @@
 /** What MCP's methods take and the tools answer. Refusals name the path of a wrong value, never the value. */
 import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
-import { parseIsoTime } from '@tallystick/service-kit/iso-time'
+import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { discoverExample, initializeExample } from './examples.ts'
 import { isRecordName } from './record-uri.ts'

@@ -9,7 +9,7 @@ import type { SearchDialect } from './event-search.ts'
 import { cardSource, LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { LEDGER } from './sqlite-database.ts'
-import { SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
+import { SQLITE_SQL, sqliteSearch } from './sqlite-grading-store.ts'
 
 /** Where a ledger is, as a value that can be sent to a thread. */
 export type LedgerPlace = {

@@ -12,7 +12,7 @@ import { type Secret, serverOf } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
-import { SQLITE_SQL } from './sqlite-events.ts'
+import { SQLITE_SQL } from './sqlite-grading-store.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 /**

@@ -6,7 +6,7 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { sampleEvent } from '../testing/samples.fixture.ts'
 import { openEventSearch, searchStatements } from './event-search.ts'
 import { openGradingDatabase } from './sqlite-database.ts'
-import { SQLITE_SQL, sqliteSearch } from './sqlite-events.ts'
+import { SQLITE_SQL, sqliteSearch } from './sqlite-grading-store.ts'
 
 function openEvents(database: DatabaseSync) {
   const rows = openSqliteRows(database, GradingStoreUnavailable)

@@ -1,7 +1,7 @@
+import { isoDay } from '@tallystick/service-kit/clock'
 import { assert, integer, property, uniqueArray } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sampleEvent, samplePick } from '../testing/samples.fixture.ts'
-import { isoDay } from '../wire/times.ts'
 import { chooseStart } from './choose-start.ts'
 import type { EventInfo } from './event-state.ts'
 import type { PickRequest } from './pick-request.ts'

@@ -2,7 +2,7 @@
  * Which of several starts of one fixture a bet was on (G20). A start is taken only if what the bet says of it fits one and
  * no other: everything else is a question. Pure.
  */
-import { isoDay } from '../wire/times.ts'
+import { isoDay } from '@tallystick/service-kit/clock'
 import type { EventInfo } from './event-state.ts'
 import type { PickRequest } from './pick-request.ts'
 

@@ -1,6 +1,7 @@
 /** What the ledger records about a market or an event, never a price (G7). */
+
+import { isoText } from '@tallystick/service-kit/clock'
 import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../wire/coverage.ts'
-import { isoText } from '../wire/times.ts'
 import type { EventState } from './event-state.ts'
 import { searchWords } from './find-events.ts'
 import type { LedgerReader } from './grading-store.ts'

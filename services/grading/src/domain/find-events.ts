@@ -5,7 +5,7 @@
  * microseconds.
  */
 
-import { isoDay, isoText } from '../wire/times.ts'
+import { isoDay, isoText } from '@tallystick/service-kit/clock'
 import { chooseStart } from './choose-start.ts'
 import type { EventInfo } from './event-state.ts'
 import { isOfPlayers, playerEvents } from './find-players.ts'

@@ -5,8 +5,8 @@
  */
 import type { MarginMethod } from '@tallystick/odds'
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
+import { isoDay, isoText } from '@tallystick/service-kit/clock'
 import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../wire/cards.ts'
-import { isoDay, isoText } from '../wire/times.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import type { CloseRecord, EventInfo, EventState } from './event-state.ts'
 import { type RecordedRange, withPrice } from './far-price.ts'

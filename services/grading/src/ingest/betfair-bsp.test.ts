@@ -1,7 +1,7 @@
+import { isoText } from '@tallystick/service-kit/clock'
 import { describe, expect, test } from 'vitest'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
-import { isoText } from '../wire/times.ts'
 import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
 import { ingestPayload, readPayload } from './ingest-payload.ts'
 

@@ -5,11 +5,11 @@
  */
 
 import { hash } from 'node:crypto'
+import { isoDay } from '@tallystick/service-kit/clock'
 import type { EventInfo } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import { plainText, teamKey } from '../domain/team-names.ts'
-import { isoDay } from '../wire/times.ts'
 
 /** Matches of one pair of teams to look at, newest first: several seasons of a league. */
 const MATCHES_MAX = 100

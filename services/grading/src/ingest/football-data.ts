@@ -3,11 +3,12 @@
  * results. Reads the site's own files (main and extra leagues) and the tidy one-table form in which its seasons
  * circulate. Pure: bytes in, observations out.
  */
+
+import { isoDay, isoSeconds } from '@tallystick/service-kit/clock'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
-import { isoDay, isoSeconds } from '../wire/times.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readPrice } from './accept-price.ts'
 import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'

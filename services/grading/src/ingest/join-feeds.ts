@@ -3,12 +3,13 @@
  * event for it with a close of their own choosing. Day, both names and the league must agree; a partial match is reported to
  * the operator and filed by itself. A feed's own matches are never joined with each other.
  */
+
+import { isoDay } from '@tallystick/service-kit/clock'
 import { ownName } from '../domain/apply-entry.ts'
 import type { EventInfo, EventState } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import type { Observation } from '../domain/observation.ts'
 import { isSameLeague, teamKeys } from '../domain/team-names.ts'
-import { isoDay } from '../wire/times.ts'
 
 /** Two events that may be one match. */
 export type AlikeEvents = {

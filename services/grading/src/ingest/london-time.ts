@@ -1,5 +1,5 @@
 /** British files give times by London's clock. */
-import { isoSeconds } from '../wire/times.ts'
+import { isoSeconds } from '@tallystick/service-kit/clock'
 
 const MARCH = 2
 const OCTOBER = 9

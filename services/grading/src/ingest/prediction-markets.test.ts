@@ -1,6 +1,6 @@
+import { isoText } from '@tallystick/service-kit/clock'
 import { describe, expect, test } from 'vitest'
 import { START_SECONDS } from '../testing/samples.fixture.ts'
-import { isoText } from '../wire/times.ts'
 import { readPayload } from './ingest-payload.ts'
 import { normalisePredictionMarkets, readPredictionFile } from './prediction-markets.ts'
 

@@ -3,12 +3,13 @@
  * histories do not say what their tokens stand for, so the file that an operator imports names each one's event and
  * selection; it holds the histories as the APIs return them. Pure.
  */
+
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { marketPath, marketShape } from '../domain/markets.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { parseWholeMarket } from '../domain/parse-market.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { namedEvent } from '../wire/upload.ts'
 import { acceptBook, newReading, privateFeed, type Reading, refuseTime } from './accept-price.ts'
 import { infoOf } from './manual-upload.ts'

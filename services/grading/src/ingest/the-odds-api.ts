@@ -4,6 +4,7 @@
  * payload requested for a time shortly before the start knows which prices were the last: `stage: 'final'`. Pure.
  */
 import { getOrMake } from '@tallystick/service-kit'
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import type { EventInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
@@ -15,7 +16,6 @@ import {
   periodOf,
 } from '../domain/markets.ts'
 import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
-import { isoSeconds } from '../wire/times.ts'
 import {
   acceptBook,
   newReading,

@@ -3,12 +3,12 @@
  * and NFL since 2000 (nflverse: closing moneyline, spread, total). Pure: bytes in, observations out.
  */
 import { parseOdds } from '@tallystick/odds'
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
 import type { EntryPrices } from '../domain/ledger-entry.ts'
 import { lineText, ownValue } from '../domain/markets.ts'
 import type { Normalised, Observation } from '../domain/observation.ts'
 import { fullTeamName } from '../domain/team-names.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { acceptBook, newReading, privateFeed, type Reading } from './accept-price.ts'
 import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'

@@ -2,6 +2,8 @@
  * The card that the pages show before anybody has paid: the reference's own example, put through the functions that grade
  * paid picks. Its match and prices are made up, and the pages say so.
  */
+
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { advanceEvent } from '../domain/advance-event.ts'
 import { createCardFigures } from '../domain/calibration.ts'
 import { gradePick } from '../domain/grade-pick.ts'
@@ -12,7 +14,6 @@ import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import { readPick } from '../routes/read-picks.ts'
 import type { Card } from '../wire/cards.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { uploadSchema } from '../wire/upload.ts'
 
 /** A day after the example's match. */

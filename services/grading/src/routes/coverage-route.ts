@@ -9,6 +9,7 @@ import {
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import type { FastifyRequest } from 'fastify'
 import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -22,7 +23,6 @@ import {
   coverageFrameSchema,
   coverageRequestSchema,
 } from '../wire/coverage.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { createAddressLimit } from './address-limit.ts'
 import { freeErrorRows, tooManyRow } from './error-rows.ts'
 import { freeBody, sendJson } from './read-body.ts'

@@ -1,6 +1,7 @@
 /** Picks of a request as the domain takes them, from JSON or a tracker's file, each with its faults by field. */
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { formatMarketKey } from '../domain/markets.ts'
 import { parseMarket } from '../domain/parse-market.ts'
 import {
@@ -24,7 +25,6 @@ import {
   type WireSingle,
   type WireTracker,
 } from '../wire/requests.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { readMembers } from './read-body.ts'
 
 const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {

@@ -2,11 +2,12 @@
  * Synthetic football for trying the service out: a table in football-data.co.uk form, so that it passes through the real
  * importer. The league and every team say "Synthetic", the feed is marked, and every card based on it carries the flag.
  */
+
+import { isoDay } from '@tallystick/service-kit/clock'
 import type { FeedInfo } from '../domain/event-state.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
-import { isoDay } from '../wire/times.ts'
 import {
   createRandomSource,
   evenHandicap,

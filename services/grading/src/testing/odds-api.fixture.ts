@@ -1,5 +1,5 @@
 /** The sample match in The Odds API's form. */
-import { isoText } from '../wire/times.ts'
+import { isoText } from '@tallystick/service-kit/clock'
 import { START_SECONDS } from './samples.fixture.ts'
 
 /** Its event's path in the ledger. */

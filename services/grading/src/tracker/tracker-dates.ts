@@ -2,8 +2,9 @@
  * Dates as trackers write them, and the two times of a row: the start and when the bet was placed. `03/04/2024` is a day of
  * March or of April: the other dates of the file decide, and if they do not, the reader is asked.
  */
+
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import type { WireSingle } from '../wire/requests.ts'
-import { isoSeconds } from '../wire/times.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 
 export type DayOrder = 'day_first' | 'month_first'

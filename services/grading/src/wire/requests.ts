@@ -1,8 +1,9 @@
 /** The requests of the paid routes. Messages say what was expected. */
+
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { methodSchema } from './cards.ts'
 import { auditExample, gradeExample } from './examples.ts'
-import { isoSeconds } from './times.ts'
 
 /** The longest key: sport, event, type, period, line and participant at their own limits. */
 export const MARKET_CHARACTERS_MAX = 350

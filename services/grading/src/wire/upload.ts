@@ -1,9 +1,10 @@
 /** What `/api/ingest` takes and answers: closes, prices and results of any market, including corrections and voids. */
+
+import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { PERIOD } from '../domain/parse-market.ts'
 import { isOwnFeed } from '../domain/reference-close.ts'
 import { uploadExample } from './examples.ts'
-import { isoSeconds } from './times.ts'
 
 /** Most events in one upload; more need several uploads. */
 const UPLOAD_EVENTS_MAX = 1_000
