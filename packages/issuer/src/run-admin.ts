@@ -1,5 +1,7 @@
 /** The verbs of `tallystick-issuer`: people and signing keys. Passwords come from standard input, never from an argument. */
+
 import { existsSync } from 'node:fs'
+import { isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -104,7 +106,7 @@ const signOutVerb: CommandVerb = {
   wordsMax: 1,
   run: async (call) => {
     const { name, path } = wordAndFile(call, 'NAME')
-    const signedOutAt = new Date(call.terminal.clock.unixMs()).toISOString()
+    const signedOutAt = isoNow(call.terminal.clock)
     const isKnown = name.startsWith(UPSTREAM_PREFIX)
       ? await signOutOfStore(call, path, name)
       : changeUser(path, name, (user) => ({ ...user, signedOutAt }))

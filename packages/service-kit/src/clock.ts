@@ -68,3 +68,7 @@ export const isoText = (unixSeconds: number): string =>
 
 /** The UTC day of a moment: `2024-04-23`. */
 export const isoDay = (unixSeconds: number): string => isoText(unixSeconds).slice(0, 10)
+
+/** This moment, UTC, to the millisecond: `2024-04-23T19:00:00.000Z`. */
+export const isoNow = (clock: Pick<Clock, 'unixMs'>): string =>
+  new Date(clock.unixMs()).toISOString()

@@ -1,7 +1,7 @@
 export { Registry } from 'prom-client'
 export { presentedToken } from './bearer-token.ts'
 export { BoundedMap, boundedLabel, getOrMake, readLimited, readRequestBody } from './bounded.ts'
-export { type Clock, parseIsoTime, pause, systemClock } from './clock.ts'
+export { type Clock, isoNow, parseIsoTime, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,
   configMessage,

@@ -1,5 +1,5 @@
 /** Sends the seller's alerts to a webhook, one after the other. No caller waits for it. */
-import { type Clock, createRetryingDelivery } from '@tallystick/service-kit'
+import { type Clock, createRetryingDelivery, isoNow } from '@tallystick/service-kit'
 import { fetchJson } from '@tallystick/x402'
 import type { AlertNotice } from '../domain/alert-notice.ts'
 
@@ -52,8 +52,7 @@ export function createAlertWebhook(options: AlertWebhookOptions) {
   })
   return {
     /** Queues a notice. It replaces an undelivered one of the same alert. */
-    send: (notice: AlertNotice) =>
-      delivery.send({ ...notice, at: new Date(clock.unixMs()).toISOString() }),
+    send: (notice: AlertNotice) => delivery.send({ ...notice, at: isoNow(clock) }),
     /** Gives up undelivered notices. */
     close: () => void delivery.close(),
   }

@@ -1,6 +1,6 @@
 // Who read which record: rows written in groups, without waiting for the disk, and kept for some days. A row never holds
 // a value.
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, isoNow } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow } from '../domain/care-record.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -134,7 +134,7 @@ export function openReadTrail(
     /** Rows are written in groups: a kill may lose those of the last second. */
     noteRead: ({ actor, outcome, uri, way }: ReadRow): void => {
       if (waiting.length >= ROWS_HELD_MAX) return
-      const at = new Date(clock.unixMs()).toISOString()
+      const at = isoNow(clock)
       waiting.push({ at, actor: storable(actor), way, outcome, uri: storable(uri) })
       if (waiting.length >= ROWS_WAITING_MAX) void flush()
       else cancelTimer ??= clock.after(FLUSH_MS, () => void flush())

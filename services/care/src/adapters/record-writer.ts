@@ -2,7 +2,7 @@
 // store groups writes into commits and answers each when it is on the disk (C14).
 import { hash, randomBytes } from 'node:crypto'
 import type { GroupMemory, Rows, Statement, Store } from '@tallystick/journal-store'
-import { BoundedMap, type Clock } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, isoNow } from '@tallystick/service-kit'
 import type { NewRecord } from '../domain/care-record.ts'
 import {
   decideWrite,
@@ -305,7 +305,7 @@ export function createRecordWriter(
     prepared: PreparedWrite,
   ): Promise<AppendOutcome | Exclude<WriteDecision, { readonly kind: 'version' }>> =>
     store.write(({ append: appendEntry, memory, remember, size }) => {
-      const writtenAt = new Date(clock.unixMs()).toISOString()
+      const writtenAt = isoNow(clock)
       const decision = decideWrite(prepared, memory.find(prepared), { writtenAt, random: random() })
       if (decision.kind !== 'version') return decision
       const { changesList, entry, leafHash, record } = decision

@@ -1,3 +1,4 @@
+import { isoNow } from '@tallystick/service-kit'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupChainKeys, restoreChainKeys } from '../adapters/chain-keys-file.ts'
 import { withKeysPlace } from '../adapters/open-chain-keys.ts'
@@ -18,7 +19,7 @@ function namedChain({ words }: CommandCall): NamedChain {
 
 /** By whom, why, and when: now. Throws BadUsage. */
 const doneBy = (call: CommandCall) => ({
-  at: new Date(call.terminal.clock.unixMs()).toISOString(),
+  at: isoNow(call.terminal.clock),
   actor: lineOf(call.text('by'), '--by'),
   reason: lineOf(call.text('reason'), '--reason'),
 })

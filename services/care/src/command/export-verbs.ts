@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { messageOf, PRIVATE_FILE_MODE } from '@tallystick/journal-store'
+import { isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -123,7 +124,7 @@ export const importVerb: CommandVerb = {
       onProblem: (error) => terminal.printError(messageOf(error)),
     })
     try {
-      const at = new Date(terminal.clock.unixMs()).toISOString()
+      const at = isoNow(terminal.clock)
       const sizes = await stores.records.importLines({
         lines: () => inputLines(terminal, file),
         at,

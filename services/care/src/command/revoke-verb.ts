@@ -1,6 +1,8 @@
 /** `care revoke`: refuses one token, or all of a principal's, within a second; fails if that is nothing (C51). */
+
 import { buffer } from 'node:stream/consumers'
 import { createTokenVerifier } from '@tallystick/jwt-lite'
+import { isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -109,7 +111,7 @@ function fail(
 async function revoke(call: CommandCall): Promise<ExitCode> {
   const { terminal } = call
   const deed = {
-    at: new Date(terminal.clock.unixMs()).toISOString(),
+    at: isoNow(terminal.clock),
     actor: lineOf(call.text('by'), '--by'),
     reason: lineOf(call.text('reason'), '--reason'),
   }

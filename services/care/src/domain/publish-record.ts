@@ -2,7 +2,7 @@
  * The path of an accepted write: appended and made durable, then announced to sessions, then answered (C14). Within a
  * chain, sessions hear of versions in order. routes/write-route.ts has already decided who may write.
  */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, isoNow } from '@tallystick/service-kit/clock'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow, WriteAnswer } from '../wire/write.ts'
@@ -75,7 +75,7 @@ export function createPublisher(deps: {
     row:
       | { readonly outcome: 'accepted'; readonly reason: 'ok' | 'repeated'; readonly uri: string }
       | { readonly outcome: 'rejected'; readonly reason: 'store_rejected' },
-  ): Promise<void> => audit.add({ at: new Date(clock.unixMs()).toISOString(), ...row, via, actor })
+  ): Promise<void> => audit.add({ at: isoNow(clock), ...row, via, actor })
   /** Sessions come first: they wait neither for the row nor for what a repeated request needs. */
   const tellAndKeep = async (
     { place, previous, record }: Extract<AppendOutcome, { kind: 'appended' }>,

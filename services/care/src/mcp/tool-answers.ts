@@ -1,5 +1,7 @@
 /** What each tool answers (C12, C26, C35): a read of records in its schema's form. tool-methods.ts lists and calls them. */
+
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
+import { isoNow } from '@tallystick/service-kit'
 import type { CareRecord } from '../domain/care-record.ts'
 import { reachOf, reachWithin } from '../domain/scopes.ts'
 import { ageLine, ageWords, isStale } from '../domain/staleness.ts'
@@ -186,7 +188,7 @@ export async function changesSinceCursor(
 }
 
 const shownChanges = (context: CallContext, { changed, failed, revisions }: ToldChanges) => ({
-  asOf: new Date(context.clock.unixMs()).toISOString(),
+  asOf: isoNow(context.clock),
   revisions,
   changed: changed.map(({ record, ...facts }) => ({
     ...facts,

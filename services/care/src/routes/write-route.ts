@@ -6,6 +6,7 @@ import {
   type Clock,
   type ErrorAnswer,
   errorBody,
+  isoNow,
   parseIsoTime,
   presentedToken,
   readRequestBody,
@@ -32,7 +33,7 @@ import {
 } from '../wire/write-limits.ts'
 import type { TokenCheck } from './bearer.ts'
 
-const refuse = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
+const refuseSignature = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
 
 /**
  * Returns a check of HMAC-SHA256 over the bytes `<timestamp>.<raw body>` in lower-case hex under the write secret, in the
@@ -52,10 +53,10 @@ export function createSignatureCheck(options: {
     readonly body: Uint8Array
   }) => {
     const { signature, timestamp, body } = request
-    if (timestamp === undefined || timestamp === '') return refuse('missing_timestamp')
+    if (timestamp === undefined || timestamp === '') return refuseSignature('missing_timestamp')
     const sentMs = parseIsoTime(timestamp)
     if (sentMs === undefined || Math.abs(sentMs - options.clock.unixMs()) > WRITE_KNOWN_MS)
-      return refuse('stale_timestamp')
+      return refuseSignature('stale_timestamp')
     const presented = Buffer.from(signature.replace(/^sha256=/, ''), 'utf8')
     let mac: string | undefined
     for (const key of options.keys) {
@@ -65,7 +66,7 @@ export function createSignatureCheck(options: {
         timingSafeEqual(presented, Buffer.from(expected, 'utf8'))
       if (isSame) mac = expected
     }
-    if (mac === undefined) return refuse('bad_signature')
+    if (mac === undefined) return refuseSignature('bad_signature')
     // The MAC identifies the request until its timestamp leaves the window.
     return { kind: 'signed' as const, mac, expiresAtMs: sentMs + WRITE_KNOWN_MS }
   }
@@ -225,7 +226,7 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
     refusal: WriteRefusal,
   ): Promise<FastifyReply> => {
     try {
-      const at = new Date(deps.clock.unixMs()).toISOString()
+      const at = isoNow(deps.clock)
       await deps.audit.add({ at, outcome: 'rejected', ...refusal })
     } catch (error) {
       // The answer stays the same; the operator hears about the trail.
