@@ -40,6 +40,21 @@ export function isRedirect(text: string): boolean {
   return isProtected(text) || OWN_SCHEME.test(protocol) || KNOWN_SCHEMES.has(protocol)
 }
 
+/** Pages of their makers that hand the answer on to programs of the person's own machine, to the letter. */
+const KNOWN_PAGES: ReadonlySet<string> = new Set([
+  'https://insiders.vscode.dev/redirect',
+  'https://vscode.dev/redirect',
+  'https://www.cursor.com/agents/mcp/oauth/callback',
+])
+
+/** Cursor's, by its own scheme: its extension is the host, and older ones have a server's name in the path. */
+const CURSOR_REDIRECT =
+  /^cursor:\/\/anysphere\.cursor-(?:mcp|retrieval)\/oauth\/(?:[\w%.-]+\/)?callback$/
+
+/** Whether a redirect leads to a program on the person's own machine: by loopback, or by what is known of the program (C41). */
+export const isLocalRedirect = (text: string): boolean =>
+  isLoopbackRedirect(text) || KNOWN_PAGES.has(text) || CURSOR_REDIRECT.test(text)
+
 /** Longest name that a page shows, characters. */
 const NAME_CHARACTERS_MAX = 64
 
@@ -130,7 +145,7 @@ const fields = z.object({
   REGISTRATION: choiceField(['off', 'loopback', 'any'], { isGuard: true })
     .prefault('off')
     .describe(
-      'Whether unknown programs may register: `loopback`, those that run on the person’s own machine; `any`, every one.',
+      'Whether unknown programs may register: `loopback`, those that run on the person’s own machine, VS Code and Cursor among them; `any`, every one.',
     ),
   ACCESS_TOKEN_SECONDS: integerField({ min: 60, max: DAY_SECONDS })
     .prefault('3600')

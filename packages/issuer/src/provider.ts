@@ -16,7 +16,7 @@ import type { GrantStore } from './adapters/grant-store.ts'
 import type { SigningKeys } from './adapters/signing-keys.ts'
 import {
   type IssuerConfig,
-  isLoopbackRedirect,
+  isLocalRedirect,
   isProgramName,
   isRedirect,
   type KnownClient,
@@ -253,15 +253,25 @@ const FETCHED = [
 
 type Metadata = {
   client_id?: unknown
+  grant_types?: unknown
   redirect_uris?: unknown
   client_name?: unknown
   scope?: unknown
   application_type?: unknown
 }
 
-const refuseMetadata = (why: string): never => {
-  throw new errors.InvalidClientMetadata(why)
+/** In one line (C41): `what` is the program's, and may be anything. */
+const refuseMetadata = (what: string, why: string): never => {
+  const shown = what
+    .toWellFormed()
+    .slice(0, SHOWN_CHARACTERS_MAX)
+    .toWellFormed()
+    .replace(/[^\x20-\x7e]/gu, encodeURIComponent)
+  throw new errors.InvalidClientMetadata(`${shown}: ${why}`)
 }
+/** Of what a refusal names: enough to find it. */
+const SHOWN_CHARACTERS_MAX = 100
+const GRANT_TYPES = ['authorization_code', 'refresh_token']
 
 /** Refuses programs that register themselves, unless `REGISTRATION` allows them, and metadata that a page cannot show. */
 function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
@@ -271,24 +281,33 @@ function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
   ): void => {
     // The person decides what a program gets; a list in its metadata would bar it from asking for more later.
     delete metadata.scope
-    const { client_name: name, redirect_uris: given } = metadata
+    const { client_name: name, grant_types: grantTypes, redirect_uris: given } = metadata
+    // It is told what it got (RFC 7591 §3.2.1): programs list every grant that they know.
+    if (Array.isArray(grantTypes))
+      metadata.grant_types = grantTypes.filter((type) => GRANT_TYPES.includes(type))
     const uris = [given].flat().filter((uri) => typeof uri === 'string')
-    // A native program's loopback may have any port (RFC 8252 §7.3).
-    metadata.application_type = uris.every((uri) => !uri.startsWith('https:')) ? 'native' : 'web'
+    // A native program's loopback may have any port (RFC 8252 §7.3), also beside a page of its maker.
+    metadata.application_type = uris.every((uri) => uri.startsWith('https:')) ? 'web' : 'native'
     if (name !== undefined && !(typeof name === 'string' && isProgramName(name)))
-      refuseMetadata('client_name: at most 64 visible characters')
-    if (!uris.every(isRedirect))
-      refuseMetadata('redirect_uris: https, loopback, or a scheme of the program’s own')
+      refuseMetadata('client_name', 'at most 64 visible characters on one line')
+    const unusable = uris.find((uri) => !isRedirect(uri))
+    if (unusable !== undefined)
+      refuseMetadata(
+        `redirect_uris: ${unusable}`,
+        'must be https, loopback, or a scheme of the program itself',
+      )
     const isRegistration = context?.oidc?.route === 'registration'
     const stated = isRegistration ? (context.oidc.body ?? {}) : metadata
     const named = FETCHED.find((field) => field in stated)
     // The keys of a listed document are fetched, as the document is.
     const isDocument = String(metadata.client_id).startsWith('https:')
     if (named !== undefined && !isDocument)
-      refuseMetadata(`${named}: this server fetches nothing for a program`)
-    if (isRegistration && allowed !== 'any' && !uris.every(isLoopbackRedirect))
+      refuseMetadata(named, 'this server fetches nothing for a program')
+    const foreign = uris.find((uri) => !isLocalRedirect(uri))
+    if (isRegistration && allowed !== 'any' && foreign !== undefined)
       refuseMetadata(
-        'only programs on the person’s own machine may register: redirect_uris on loopback',
+        `redirect_uris: ${foreign}`,
+        'only programs on the person’s own machine may register here (REGISTRATION); the operator can name others in CLIENTS',
       )
   }
 }

@@ -25,7 +25,7 @@ import {
   readNetwork,
   SignInLimits,
 } from './domain/sign-in-limits.ts'
-import { createProvider } from './provider.ts'
+import { createProvider, SIGN_IN_SCOPES } from './provider.ts'
 import { addInteractionRoutes } from './routes/interaction-routes.ts'
 import { addProviderRoutes } from './routes/provider-routes.ts'
 
@@ -83,12 +83,17 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     metricsToken: config.METRICS_TOKEN,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     routes(scope) {
-      const { BASE_URL: baseUrl, DEFAULT_SCOPE: defaultScope } = config
-      const pageOrigins = new Set(config.RESOURCES.map((resource) => new URL(resource).origin))
-      const mayRegister = createRegistrationLimit(clock)
-      const mayBegin = createBeginningLimit(clock)
-      const limited = { networkOf, mayRegister, mayBegin }
-      addProviderRoutes(scope, { provider, baseUrl, defaultScope, pageOrigins, ...limited })
+      const { BASE_URL: baseUrl, DEFAULT_SCOPE: ofNone } = config
+      addProviderRoutes(scope, {
+        provider,
+        baseUrl,
+        scopes: { known: [...SIGN_IN_SCOPES, ...config.SCOPES], ofNone },
+        hasRegistration: config.REGISTRATION !== 'off',
+        pageOrigins: new Set(config.RESOURCES.map((resource) => new URL(resource).origin)),
+        networkOf,
+        mayRegister: createRegistrationLimit(clock),
+        mayBegin: createBeginningLimit(clock),
+      })
       const limits = new SignInLimits(clock)
       addInteractionRoutes(scope, {
         provider,

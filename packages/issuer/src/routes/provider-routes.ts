@@ -20,6 +20,14 @@ const TOO_MANY = {
   '/reg': { status: 429, error: 'too_many_registrations', headers: { 'retry-after': '3600' } },
   '/auth': { status: 429, error: 'too_many_sign_ins', headers: { 'retry-after': '900' } },
 }
+const REGISTRATION_OFF = {
+  status: 404,
+  error: 'registration_off',
+  details: {
+    error_description:
+      'Programs do not register themselves at this server (REGISTRATION): the operator names them in CLIENTS',
+  },
+}
 const TOO_LARGE = { status: 413, error: 'body_too_large' }
 /** Longest authorization request, characters: it is stored until its person has answered. Hosts send some hundreds. */
 const REQUEST_CHARACTERS_MAX = 4_096
@@ -33,15 +41,16 @@ const REGISTRATION_CORS = {
   vary: 'origin',
 }
 
-/** A request without a scope gets the configured one (`DEFAULT_SCOPE`): some hosts forget theirs when they reconnect. */
 export function addProviderRoutes(
   app: ServiceApp,
   deps: {
     readonly provider: Provider
     readonly baseUrl: string
-    readonly defaultScope: string
     /** Origins of pages that may register themselves: those of the resources. */
     readonly pageOrigins: ReadonlySet<string>
+    /** Scopes that it knows, and those of a request that names none. */
+    readonly scopes: { readonly known: readonly string[]; readonly ofNone: string }
+    readonly hasRegistration: boolean
     readonly networkOf: (request: FastifyRequest) => string | undefined
     readonly mayRegister: NetworkLimit
     readonly mayBegin: NetworkLimit
@@ -66,7 +75,7 @@ export function addProviderRoutes(
     raw.headers['x-forwarded-proto'] = protocol.slice(0, -1)
     delete raw.headers['x-forwarded-host']
     if (request.method === 'GET' && route === '/auth')
-      raw.url = withScope(raw.url ?? '', deps.defaultScope)
+      raw.url = withKnownScopes(raw.url ?? '', deps.scopes)
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)
     reply.raw.setHeader('x-content-type-options', 'nosniff')
@@ -92,16 +101,21 @@ export function addProviderRoutes(
 function refuseTooMuch(
   request: FastifyRequest,
   {
+    hasRegistration,
     networkOf,
     mayRegister,
     mayBegin,
-  }: Pick<Parameters<typeof addProviderRoutes>[1], 'networkOf' | 'mayRegister' | 'mayBegin'>,
+  }: Pick<
+    Parameters<typeof addProviderRoutes>[1],
+    'hasRegistration' | 'networkOf' | 'mayRegister' | 'mayBegin'
+  >,
 ) {
   const { method, url, headers, routeOptions } = request
   const isPost = method === 'POST'
   // Without its length, a body may be anything.
   const isLongerThan = (max: number) => isPost && !(Number(headers['content-length']) <= max)
   if (routeOptions.url === '/reg') {
+    if (isPost && !hasRegistration) return REGISTRATION_OFF
     if (isLongerThan(REGISTRATION_BYTES_MAX)) return TOO_LARGE
     return isPost && !mayRegister(networkOf(request)) ? TOO_MANY['/reg'] : undefined
   }
@@ -111,10 +125,23 @@ function refuseTooMuch(
   return mayBegin(networkOf(request)) ? undefined : TOO_MANY['/auth']
 }
 
-function withScope(url: string, scope: string): string {
+/**
+ * The request with the scopes that this server knows (C41): hosts leave stray spaces, and ask for all that they have ever heard of.
+ * Without one for a resource it gets the configured ones, since some hosts forget theirs when they reconnect; not where a scope is
+ * narrower than a known one, whose person would grant more than was asked.
+ */
+function withKnownScopes(
+  url: string,
+  { known, ofNone }: Parameters<typeof addProviderRoutes>[1]['scopes'],
+): string {
   const [path = '', query = ''] = url.split('?')
   const parameters = new URLSearchParams(query)
-  if (parameters.get('scope')?.trim()) return url
-  parameters.set('scope', scope)
+  const [scope = '', ...repeated] = parameters.getAll('scope')
+  if (repeated.length > 0) return url
+  const scopes = scope
+    .split(/\s+/)
+    .filter((name) => known.some((one) => name === one || name.startsWith(`${one}:`)))
+  if (scopes.every((name) => name === 'offline_access')) scopes.unshift(ofNone)
+  parameters.set('scope', scopes.join(' '))
   return `${path}?${parameters.toString()}`
 }
