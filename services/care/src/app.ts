@@ -17,7 +17,7 @@ import { createOwnLabels } from './domain/author-labels.ts'
 import type { ReadRow } from './domain/care-record.ts'
 import type { AuditTrail, PublishRecord } from './domain/publish-record.ts'
 import type { RecordStore } from './domain/record-store.ts'
-import type { TrustedIssuer } from './domain/trusted-issuer.ts'
+import { describeSignIn, type TrustedIssuer } from './domain/trusted-issuer.ts'
 import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
@@ -85,7 +85,9 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const { BASE_URL: baseUrl, SERVICE_NAME: serviceName } = config
   const resource = `${baseUrl}/mcp`
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
-  const bearer = { tokens, metadataUrl, serviceName }
+  const { AUTHORIZATION_SERVERS: servers, TRUSTED_ISSUERS: issuers } = config
+  const hosts = describeSignIn({ servers, issuers })
+  const bearer = { tokens, metadataUrl, serviceName, scopes: hosts.scopes.all }
   const isPrivate = config.VERIFY_NAMES === 'private'
   const cors = corsHook(serviceName)
   const app = await createServiceApp({
@@ -108,10 +110,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       scope.addHook('onRequest', cors)
       await scope.register(async (records: ServiceApp) => addRecordRoutes(records, deps, bearer))
       addWitnessesRoute(scope, deps)
-      addMetadataRoutes(scope, {
-        baseUrl,
-        authorizationServers: authorizationServersOf(config),
-      })
+      addMetadataRoutes(scope, { baseUrl, ...hosts })
       addHealthRoute(scope, mcp.hub)
       const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
       const { CLINIC_NAME: clinic = new URL(baseUrl).host, LANGUAGE: language } = config
@@ -162,10 +161,11 @@ function addRecordRoutes(app: ServiceApp, deps: CareAppDeps, bearer: BearerCheck
   })
 }
 /** Where the pages sign people in. */
-const signInPlace = ({ client_id: clientId, issuer }: TrustedIssuer) => ({
+const signInPlace = ({ audience, client_id: clientId, issuer, scopes }: TrustedIssuer) => ({
   issuer,
   clientId,
-  hasOwnAudience: false,
+  scopes,
+  hasOwnAudience: audience !== undefined,
 })
 
 /** What the clinician's page asks about hearing. */
@@ -175,12 +175,6 @@ const unheardParts = ({ config, mcp }: Pick<CareAppDeps, 'config' | 'mcp'>) => (
   silentSeconds: config.SILENT_SECONDS,
   silent: () => mcp.silent(),
 })
-
-/** Where hosts are sent to sign in; without a configured list, to the trusted issuers. */
-const authorizationServersOf = (config: CareConfig): readonly string[] =>
-  config.AUTHORIZATION_SERVERS.length > 0
-    ? config.AUTHORIZATION_SERVERS
-    : config.TRUSTED_ISSUERS.map(({ issuer }) => issuer)
 
 /** The end of `/llms.txt`: how a program reads, follows and checks records. */
 function llmsNotes(places: {

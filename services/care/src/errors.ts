@@ -6,6 +6,7 @@ import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { ChainKeyLost, RecordStoreUnavailable, StoreBehind } from './domain/record-store.ts'
 import { CARE_SCOPES } from './domain/scopes.ts'
+import { advertisedName } from './domain/trusted-issuer.ts'
 
 /** Seconds to wait before retrying after a failing store or a full queue. */
 const RETRY_SECONDS = 5
@@ -79,7 +80,7 @@ export const errorAnswer = errorAnswers(careErrors)
 /** A 401 `invalid_token` with its challenge (care.md, Authentication 8); `failure` is undefined if there was no token. */
 export function invalidToken(failure: TokenFailure | undefined, place: Protected): ErrorAnswer {
   const failed = failure === undefined ? '' : ', error="invalid_token"'
-  const scopes = place.askFor ?? (failure === undefined ? undefined : CARE_SCOPES)
+  const scopes = place.askFor ?? (failure === undefined ? undefined : (place.scopes ?? CARE_SCOPES))
   const asked = scopes === undefined ? '' : `, scope="${scopes.join(' ')}"`
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
@@ -89,7 +90,8 @@ export function invalidToken(failure: TokenFailure | undefined, place: Protected
 
 /** A 403 that names the sufficient scope, so that a host asks its user for that one only (C21). */
 export function insufficientScope(scope: string, place: Protected): ErrorAnswer {
-  const asked = `error="insufficient_scope", scope="${scope}"`
+  const name = advertisedName(scope, place.askFor ?? [])
+  const asked = `error="insufficient_scope", scope="${name}"`
   return errorAnswer('insufficient_scope', {
     headers: { 'www-authenticate': `${challengeOf(place)}, ${asked}` },
   })
@@ -101,6 +103,8 @@ export type Protected = {
   readonly metadataUrl: string
   /** The scopes that a 401 always names; without them it names all of them once a token failed. */
   readonly askFor?: readonly string[] | undefined
+  /** All of them, as the issuers call them (C41). */
+  readonly scopes?: readonly string[] | undefined
 }
 
 const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>

@@ -32,6 +32,7 @@ import {
 } from './domain/publish-record.ts'
 import type { RecordJournal, RecordStore } from './domain/record-store.ts'
 import { watchRevocations } from './domain/revocations.ts'
+import { describeSignIn } from './domain/trusted-issuer.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchAdded } from './domain/watch-added.ts'
 import { createEventMethods, EVENT_CAPABILITIES } from './mcp/event-methods.ts'
@@ -95,6 +96,7 @@ function openMcp(
     Partial<McpEndpointDeps>,
 ): Promise<McpEndpoint> {
   const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
+  const { AUTHORIZATION_SERVERS: servers, TRUSTED_ISSUERS: issuers } = config
   return createMcpEndpoint({
     ...parts,
     clock,
@@ -106,6 +108,7 @@ function openMcp(
     allowedHosts: config.ALLOWED_HOSTS,
     allowedOrigins: config.ALLOWED_ORIGINS,
     serviceName: config.SERVICE_NAME,
+    scopes: describeSignIn({ servers, issuers }).scopes,
     version: CARE_VERSION,
     language: config.LANGUAGE,
     timeZone: config.TIME_ZONE,

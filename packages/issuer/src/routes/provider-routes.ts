@@ -141,7 +141,7 @@ function withKnownScopes(
   const scopes = scope
     .split(/\s+/)
     .filter((name) => known.some((one) => name === one || name.startsWith(`${one}:`)))
-  if (scopes.every((name) => name === 'offline_access')) scopes.unshift(ofNone)
+  if (!scopes.some((name) => name !== 'offline_access')) scopes.unshift(ofNone)
   parameters.set('scope', scopes.join(' '))
   return `${path}?${parameters.toString()}`
 }

@@ -48,6 +48,18 @@ export const isCareScope = (text: string): boolean =>
   !text.includes(' ') &&
   CARE_SCOPES.some((scope) => text === scope || patientOf(text, scope) !== undefined)
 
+/** What a scope is called here: a provider may call it `api://care/care.read.user` (C41). */
+export const bareScope = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
+
+/** Of a provider's own names, those for these scopes of ours, and all that are for none of ours, such as `offline_access`. */
+export const namesFor = (ours: readonly string[], names: readonly string[]): readonly string[] =>
+  names.filter((name) => {
+    const bare = bareScope(name)
+    return (
+      !isCareScope(bare) || ours.some((scope) => bare === scope || bare.startsWith(`${scope}:`))
+    )
+  })
+
 /**
  * Whether these scopes may read the chains of a slot; neither audience's scope includes the other's. The names alone decide:
  * a check before the look-up takes the same time for hidden and for absent chains (C30).

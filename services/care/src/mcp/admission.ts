@@ -30,7 +30,7 @@ export const errorResponses = (...codes: readonly number[]): Readonly<Record<str
   Object.fromEntries(codes.map((code) => [code, errorBody]))
 
 /**
- * Adds a path with the methods that have a schema; others are refused with 405. A request is taken over in its `onRequest`
+ * Adds a path, also with a slash at its end (C41), with the methods that have a schema; others are refused with 405. A request is taken over in its `onRequest`
  * hook: bytes in and finished text out need nothing that Fastify does with bodies and replies. Refusals go out through
  * Fastify like those of every other route.
  */
@@ -60,11 +60,15 @@ export function addMcpPath(
       .catch((error: unknown) => void reply.send(error))
   }
   const config = { takesOverBody: true }
-  const options = { url, onRequest, config, handler: () => undefined, exposeHeadRoute: false }
-  for (const [method, schema] of Object.entries(schemas)) app.route({ ...options, method, schema })
+  const options = { onRequest, config, handler: () => undefined, exposeHeadRoute: false }
+  for (const [method, schema] of Object.entries(schemas))
+    app.route({ ...options, url, method, schema })
+  const isHidden = { schema: { hide: true } }
+  app.route({ ...options, ...isHidden, url: `${url}/`, method: Object.keys(schemas) })
   // OPTIONS is answered before any route (S9); CONNECT never reaches one.
   const refused = METHODS.filter((method) => ![...allowed, 'CONNECT'].includes(method))
-  app.route({ ...options, method: refused, schema: { hide: true } })
+  for (const place of [url, `${url}/`])
+    app.route({ ...options, ...isHidden, url: place, method: refused })
 }
 
 /**

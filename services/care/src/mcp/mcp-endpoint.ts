@@ -8,6 +8,7 @@ import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.t
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
+import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
 import {
   createUnheardCorrections,
   type SilentFollower,
@@ -71,6 +72,8 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
     readonly speech?: Speech | undefined
     /** Without a trailing slash. */
     readonly baseUrl: string
+    /** What hosts are told to ask for; by default our own names of all scopes. */
+    readonly scopes?: AdvertisedScopes | undefined
     /** Host names under which `/mcp` is reached, besides the base URL's and loopback. */
     readonly allowedHosts?: readonly string[] | undefined
     readonly limits?: Partial<McpLimits> | undefined
@@ -282,14 +285,15 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
 }
 
 function guardsOf(deps: McpEndpointDeps) {
-  const { allowedHosts = [], allowedOrigins, baseUrl, serviceName, tokens } = deps
+  const { allowedHosts = [], allowedOrigins, baseUrl, scopes, serviceName, tokens } = deps
+  const metadataUrl = `${baseUrl}${METADATA_PATH}`
   return {
-    bearer: { tokens, serviceName, metadataUrl: `${baseUrl}${METADATA_PATH}` },
+    bearer: { tokens, serviceName, metadataUrl, scopes: scopes?.all },
     modernBearer: {
       tokens: deps.modernTokens,
       serviceName,
       metadataUrl: `${baseUrl}${MODERN_METADATA_PATH}`,
-      askFor: READ_SCOPES,
+      askFor: scopes?.reading ?? READ_SCOPES,
     },
     isOwnHost: createHostGuard({ baseUrl, allowedHosts }),
     isOwnOrigin: createOriginGuard({ baseUrl, allowedOrigins }),

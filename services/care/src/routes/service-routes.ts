@@ -3,7 +3,7 @@ import { type ServiceApp, sendError } from '@tallystick/service-kit'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SessionHub } from '../domain/publish-record.ts'
-import { CARE_SCOPES, READ_SCOPES } from '../domain/scopes.ts'
+import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
 import { errorAnswer } from '../errors.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
@@ -21,22 +21,23 @@ export function addMetadataRoutes(
   app: ServiceApp,
   deps: {
     readonly baseUrl: string
-    readonly authorizationServers: readonly string[]
+    readonly servers: readonly string[]
+    readonly scopes: AdvertisedScopes
   },
 ): void {
   const metadataOf = (path: string, scopes: readonly string[]) => ({
     resource: `${deps.baseUrl}${path}`,
-    authorization_servers: [...deps.authorizationServers],
+    authorization_servers: [...deps.servers],
     scopes_supported: [...scopes],
     bearer_methods_supported: ['header'],
     resource_documentation: `${deps.baseUrl}/verify`,
   })
-  const sessions = metadataOf('/mcp', CARE_SCOPES)
+  const sessions = metadataOf('/mcp', deps.scopes.all)
   const places = {
     [ROOT_METADATA_PATH]: sessions,
     [METADATA_PATH]: sessions,
     // Nothing there writes, so no host needs to ask for the write scope.
-    [MODERN_METADATA_PATH]: metadataOf(MODERN_MCP_PATH, READ_SCOPES),
+    [MODERN_METADATA_PATH]: metadataOf(MODERN_MCP_PATH, deps.scopes.reading),
   }
   const schema = {
     tags: ['mcp'],
@@ -44,11 +45,15 @@ export function addMetadataRoutes(
     response: { 200: metadataAnswer },
   }
   // Only GET: "other methods give 405" (care.md).
-  for (const [url, metadata] of Object.entries(places))
-    app.get(url, { schema }, async (_request, reply) => {
+  for (const [url, metadata] of Object.entries(places)) {
+    const answer = async (_request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('cache-control', `public, max-age=${CACHE_SECONDS}`)
       return metadata
-    })
+    }
+    app.get(url, { schema }, answer)
+    // Of a resource's address with a slash at its end (C41).
+    app.get(`${url}/`, { schema: { ...schema, hide: true } }, answer)
+  }
 }
 
 /** Serves `GET /health`, whose body care.md fixes. */

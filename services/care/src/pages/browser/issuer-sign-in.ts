@@ -3,6 +3,7 @@
  * (C19); what the way there and back needs lies in the tab's storage until the page is back, and opens nothing by itself.
  */
 import { fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
+import { namesFor } from '../../domain/scopes.ts'
 import type { SignInFacts } from '../../wire/principal.ts'
 
 type Place = SignInFacts['issuers'][number]
@@ -128,7 +129,7 @@ async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> 
     response_type: 'code',
     client_id: clientId,
     redirect_uri: returnAddress(),
-    scope: (place.scopes ?? scopes).join(' '),
+    scope: (place.scopes === undefined ? scopes : namesFor(scopes, place.scopes)).join(' '),
     state,
     code_challenge: await challengeOf(verifier),
     code_challenge_method: 'S256',
