@@ -58,6 +58,8 @@ type Shared = {
   readonly eventIds: EventIds
   /** The journals could not be read for a stream. */
   readonly onFailure: (error: unknown) => void
+  /** Stores how far a session was told, so that a kill repeats no more than what came since. */
+  readonly keepCarried: (session: McpSession) => void
 }
 
 type Opening = Pick<OpenStreamOptions, 'claims' | 'response'> & {
@@ -91,6 +93,12 @@ export class EventStream extends OpenStream<EventStreamOptions> {
 
   protected get keepAliveText(): string {
     return ': keep-alive\n\n'
+  }
+
+  override keepAlive(): void {
+    super.keepAlive()
+    // As often: a row for each stream that has told something.
+    this.options.keepCarried(this.session)
   }
 
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */

@@ -124,6 +124,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     wake: follower.wake,
     chance: deps.chance,
     onUpdate: unheard.heard,
+    keepCarried: (session) => registry.keepCarried(session),
     onEnd: (session, reason) => {
       registry.fallSilent(session)
       observe({ kind: 'stream-ended', reason })

@@ -37,6 +37,8 @@ export class McpSession {
   silentSinceMs: number
   /** Behind the newest frame that any stream of the session has carried. */
   carried: Position
+  /** The newest of those that its row has, or will have soon. */
+  keptCarried: Position
   /** The number of its newest stream, among those of all processes. */
   streamEpoch = 0
   stream: EventStream | undefined
@@ -61,6 +63,7 @@ export class McpSession {
     this.lastSeenMs = lastSeenMs
     this.silentSinceMs = lastSeenMs
     this.carried = stored.carried
+    this.keptCarried = stored.carried
   }
 
   toStored(): StoredSession {
@@ -230,8 +233,14 @@ export class SessionRegistry {
   fallSilent(session: McpSession): void {
     this.touch(session)
     session.silentSinceMs = session.lastSeenMs
-    if (session.isEnded) return
-    const { carried, number, streamEpoch: epoch } = session
+    this.keepCarried(session)
+  }
+
+  /** Stores how far a session was told, if that has changed; nobody waits for it. */
+  keepCarried(session: McpSession): void {
+    const { carried, isEnded, number, streamEpoch: epoch } = session
+    if (isEnded || carried === session.keptCarried) return
+    session.keptCarried = carried
     this.#deps.store.save([{ kind: 'carried', session: number, epoch, carried }])
   }
 

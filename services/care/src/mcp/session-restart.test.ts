@@ -1,5 +1,6 @@
 // What survives a restart of the process (C5).
 import { afterEach, describe, expect, it } from 'vitest'
+import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
@@ -56,6 +57,22 @@ describe('C5: a restart', () => {
     expect(again.events[0]?.id).toBe(stream.lastEventId)
     expect(again.messages[1]?.params).toMatchObject({ data: { version: 3 } })
     again.drop()
+  })
+
+  it('C3: what a stream has carried is stored while it stands: a kill repeats no more than the last seconds', async () => {
+    fixture = await startMcp()
+    await fixture.write({ domain: 'tea' })
+    const session = await fixture.open(BOTH)
+    await session.subscribe(TEA)
+    const stream = await session.stream()
+    await fixture.write({ domain: 'tea' })
+    await expect.poll(() => stream.methods).toHaveLength(2)
+    const stored = async () => (await fixture.sessions.restore()).sessions[0]?.carried
+    expect(await stored()).toMatchObject({ user: 1 })
+    await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.keepAliveMs)
+    // What the next process finds, though this one never ended.
+    expect(await stored()).toEqual({ user: 2, assistant: 0, told: 0 })
+    stream.drop()
   })
 
   it('ended sessions stay ended', async () => {

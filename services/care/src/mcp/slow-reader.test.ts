@@ -94,6 +94,7 @@ const stalledStream = (lagBytesMax: number) => {
     clock: suite.fixture.clock,
     onUpdate: () => undefined,
     onFailure: () => undefined,
+    keepCarried: () => undefined,
     onEnd: (_stream, reason) => ends.push(reason),
   })
   opened.open()
