@@ -40,7 +40,7 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
   const program = espeak ?? ''
 
   it('speaks a sentence as WAV with a true header', async () => {
-    const wav = await createEspeakSpeech({ program }).speak('Take two tablets with food.')
+    const wav = await createEspeakSpeech({ program }).speak('Take two tablets with food.', 'en')
     expect(Buffer.from(wav).toString('latin1', 0, 4)).toBe('RIFF')
     const view = new DataView(wav.buffer, wav.byteOffset, wav.byteLength)
     expect(view.getUint32(4, true)).toBe(wav.length - 8)
@@ -52,8 +52,8 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
   it('a longer sentence takes longer to say', async () => {
     const speech = createEspeakSpeech({ program })
     const [short, long] = await Promise.all([
-      speech.speak('Two tablets.'),
-      speech.speak('Two tablets in the morning, and one more before the evening meal.'),
+      speech.speak('Two tablets.', 'en'),
+      speech.speak('Two tablets in the morning, and one more before the evening meal.', 'en'),
     ])
     expect(soundSeconds(long)).toBeGreaterThan(soundSeconds(short) + 1)
   })
@@ -62,7 +62,7 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
     const speech = createEspeakSpeech({ program })
     const [said, ...written] = await Promise.all(
       ['Take five mg.', "Take [[f'aIv]] mg.", "Take [[[f'aIv]] mg."].map((text) =>
-        speech.speak(text),
+        speech.speak(text, 'en'),
       ),
     )
     for (const wav of written)
@@ -70,7 +70,7 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
   })
 
   it('text that looks like options or markup is only spoken', async () => {
-    const wav = await createEspeakSpeech({ program }).speak('-w /tmp/x --version <b>dose</b>')
+    const wav = await createEspeakSpeech({ program }).speak('-w /tmp/x --version <b>dose</b>', 'en')
     expect(soundSeconds(wav)).toBeGreaterThan(1)
   })
 })
@@ -81,7 +81,7 @@ describe('the speech program', () => {
       'seen',
       `echo "$@" > ${folder}/arguments; cat > ${folder}/stdin; exit 3`,
     )
-    await expect(createEspeakSpeech({ program }).speak('a private word')).rejects.toThrow(
+    await expect(createEspeakSpeech({ program }).speak('a private word', 'en')).rejects.toThrow(
       SpeechUnavailable,
     )
     expect(readFileSync(join(folder, 'arguments'), 'utf8')).not.toContain('private')
@@ -94,14 +94,14 @@ describe('the speech program', () => {
       `mkdir ${folder}/running || touch ${folder}/overlap; cat > /dev/null; sleep 0.05; rmdir ${folder}/running; exit 1`,
     )
     const speech = createEspeakSpeech({ program })
-    await Promise.allSettled(['a', 'b', 'c', 'd'].map((text) => speech.speak(text)))
+    await Promise.allSettled(['a', 'b', 'c', 'd'].map((text) => speech.speak(text, 'en')))
     expect(readdirSync(folder)).not.toContain('overlap')
   })
 
   it('is killed at its limit of 2 s, and leaves nothing', async () => {
     const program = programOf('hangs', 'exec sleep 600')
     const clock = manualClock(0)
-    const speaking = createEspeakSpeech({ program, clock }).speak('hello')
+    const speaking = createEspeakSpeech({ program, clock }).speak('hello', 'en')
     const outcome = Promise.allSettled([speaking])
     await expect.poll(() => clock.pendingCount()).toBe(1)
     clock.advanceMs(SPEECH_LIMIT_MS)
@@ -120,7 +120,7 @@ describe('the speech program', () => {
       join(folder, 'absent'),
     ]
     for (const program of failing)
-      await expect(createEspeakSpeech({ program }).speak('hello')).rejects.toThrow(
+      await expect(createEspeakSpeech({ program }).speak('hello', 'en')).rejects.toThrow(
         SpeechUnavailable,
       )
     expect(leftOver()).toEqual([])
@@ -129,10 +129,10 @@ describe('the speech program', () => {
   it('is spared texts that are too long or too many at once', async () => {
     const program = programOf('slow', 'cat > /dev/null; sleep 0.01; exit 1')
     const speech = createEspeakSpeech({ program })
-    await expect(speech.speak('a'.repeat(SPEECH_CHARS_MAX + 1))).rejects.toThrow('too long')
-    const all = Array.from({ length: SPEECH_WAITING_MAX }, () => speech.speak('hello'))
+    await expect(speech.speak('a'.repeat(SPEECH_CHARS_MAX + 1), 'en')).rejects.toThrow('too long')
+    const all = Array.from({ length: SPEECH_WAITING_MAX }, () => speech.speak('hello', 'en'))
     const results = Promise.allSettled(all)
-    await expect(speech.speak('one more')).rejects.toThrow('waiting')
+    await expect(speech.speak('one more', 'en')).rejects.toThrow('waiting')
     await results
   })
 })

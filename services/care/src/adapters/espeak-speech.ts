@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
+import { voiceFor } from '../domain/spoken-words.ts'
 
 /** A sentence takes 20 ms; a run this long hangs. */
 export const SPEECH_LIMIT_MS = 2_000
@@ -16,8 +17,6 @@ export const SPEECH_LIMIT_MS = 2_000
 export const SPEECH_WAITING_MAX = 32
 /** The longest text that is spoken, characters: about five minutes of sound, 13 MB. */
 export const SPEECH_CHARS_MAX = 4_000
-/** Records are in English; a voice of another language would read them wrong. */
-const VOICE = 'en-gb'
 /** RIFF header and one sample. */
 const WAV_BYTES_MIN = 46
 
@@ -34,11 +33,13 @@ export function createEspeakSpeech(options: EspeakOptions): Speech {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return {
-    async speak(text) {
+    async speak(text, language) {
+      const voice = voiceFor(language)
+      if (voice === undefined) throw new SpeechUnavailable('no voice has that language')
       if (text.length > SPEECH_CHARS_MAX) throw new SpeechUnavailable('the text is too long')
       if (waiting >= SPEECH_WAITING_MAX) throw new SpeechUnavailable('too many texts are waiting')
       waiting += 1
-      const mine = last.then(() => speakOne(options, text))
+      const mine = last.then(() => speakOne(options, { text, voice }))
       last = mine.catch(() => undefined)
       try {
         return await mine
@@ -49,12 +50,14 @@ export function createEspeakSpeech(options: EspeakOptions): Speech {
   }
 }
 
-async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Array> {
+type Utterance = { readonly text: string; readonly voice: string }
+
+async function speakOne(options: EspeakOptions, utterance: Utterance): Promise<Uint8Array> {
   // A separate folder that only this user may enter: it briefly holds the sound of a private record.
   const folder = await mkdtemp(join(tmpdir(), 'care-speech-'))
   try {
     const file = join(folder, 'speech.wav')
-    await runEspeak({ ...options, text, file })
+    await runEspeak({ ...options, ...utterance, file })
     const sound = await readFile(file)
     if (sound.length < WAV_BYTES_MIN || sound.toString('latin1', 0, 4) !== 'RIFF')
       throw new SpeechUnavailable('espeak-ng wrote no sound')
@@ -71,12 +74,12 @@ async function speakOne(options: EspeakOptions, text: string): Promise<Uint8Arra
 const withoutPhonemes = (text: string): string => text.replace(/\[(?=\[)/g, '[ ')
 
 async function runEspeak(
-  run: EspeakOptions & { readonly text: string; readonly file: string },
+  run: EspeakOptions & Utterance & { readonly file: string },
 ): Promise<void> {
-  const { program, clock = systemClock, text, file } = run
+  const { program, clock = systemClock, text, voice, file } = run
   const limit = new AbortController()
   const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => limit.abort())
-  const args = ['-v', VOICE, '-b', '1', '--stdin', '-w', file]
+  const args = ['-v', voice, '-b', '1', '--stdin', '-w', file]
   const running = runFile(program, args, { signal: limit.signal, killSignal: 'SIGKILL' })
   const { stdin } = running.child
   // A program that ends before it has read everything breaks the pipe; its exit code says why.

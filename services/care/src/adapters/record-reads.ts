@@ -99,7 +99,13 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
       const rows = await withinReach<FoundRow>(source, 'heads', query)
       const chains = foundChains(rows)
       const seal = await sealFor(chains.map(({ chain }) => chainName(slotOfChain(chain))))
-      return chains.map((found) => headOf(found, seal))
+      const { wantsRecords = false } = query
+      return chains.map((found) => {
+        const [newest] = found.versions
+        const head = headOf(found, seal)
+        if (!wantsRecords) return head
+        return { ...head, record: recordOfRow(newest, { slot: slotOfChain(found.chain), seal }) }
+      })
     },
     changedChains: async (query) => {
       const rows = await withinReach<readonly [...ChainRow, number]>(source, 'changed', query)

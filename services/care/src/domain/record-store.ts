@@ -68,11 +68,13 @@ export type ChainHead = ChainSlot & {
   readonly writtenAt: string
   readonly priority?: number | undefined
   readonly language?: string | undefined
+  /** The newest version, if that was asked for and holds. */
+  readonly record?: CareRecord | undefined
   /** Creation order, for paging. */
   readonly sequence: number
 }
 
-export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority' | 'language'> & {
+export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority' | 'language' | 'record'> & {
   /** The lowest version written since, whatever the times of later ones: a clock may be set back. */
   readonly firstSince: number
 }
@@ -186,7 +188,9 @@ export type RecordStore = {
   /** The chain of that patient and domain in that audience, undefined if there is none. */
   head(slot: ChainSlot): Promise<ChainHead | undefined>
   /** Chains within a reach in order of creation, after a sequence number. The time does not grow with the store. */
-  heads(query: ChainsQuery): Promise<readonly ChainHead[]>
+  heads(
+    query: ChainsQuery & { readonly wantsRecords?: boolean | undefined },
+  ): Promise<readonly ChainHead[]>
   /** Chains that were erased; not those that were freed since. */
   erased(): Promise<readonly ErasedName[]>
   /** Chains that were freed, of topics in which nothing has been written since. */

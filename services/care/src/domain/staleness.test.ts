@@ -135,13 +135,13 @@ describe('C37: days where a person reads or hears of them', () => {
 
 describe('C13: the text to be spoken', () => {
   it('is the value alone for a fresh record', () => {
-    expect(spokenText(record, { nowMs: NOW })).toBe('Take two tablets.')
+    expect(spokenText({ ...record, language: 'en' }, { nowMs: NOW })).toBe('Take two tablets.')
   })
 
   it('is the value and, past staleAfter, its age', () => {
-    const stale = { ...record, staleAfter: iso(NOW - 1) }
+    const stale = { ...record, language: 'en', staleAfter: iso(NOW - 1) }
     expect(spokenText(stale, { nowMs: NOW })).toBe(
-      'Take two tablets.\nPlease note: this was last changed 13 days ago, by Dr Osei.',
+      'Take two tablets.\nPlease note: this was last changed 13 days ago, by doctor Osei.',
     )
     expect(spokenText({ ...stale, writtenAt: iso(NOW - DAY_MS) }, { nowMs: NOW })).toContain(
       'yesterday',

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { BoundedMap } from '@tallystick/service-kit'
+import type { CareRecord } from '../domain/care-record.ts'
 import type { Moment } from '../domain/retraction.ts'
 import { type Speech, SpeechUnavailable, spokenText } from '../domain/speech.ts'
 import type { VisibleRecord } from './visible-records.ts'
@@ -18,28 +19,36 @@ export function createRecordAudio(deps: {
   readonly onFailure: (error: SpeechUnavailable) => void
 }) {
   const byText = new BoundedMap<string, Promise<string>>(CACHED_MAX)
-  const speak = async (text: string): Promise<string> =>
-    Buffer.from(await deps.speech.speak(text)).toString('base64')
+  const speak = async (text: string, language: string): Promise<string> =>
+    Buffer.from(await deps.speech.speak(text, language)).toString('base64')
 
   return {
-    /** Resolves to undefined if the sentence could not be spoken, or not as it is seen. */
+    /** Whether a newest version can be spoken rightly: otherwise its sound is not listed, and does not exist. */
+    canSpeak: (record: CareRecord, moment: Moment): boolean =>
+      spokenText(record, moment) !== undefined,
     async spoken(
-      { record, superseded }: VisibleRecord,
+      { newestLanguage, record, superseded }: VisibleRecord,
       moment: Moment,
-    ): Promise<string | undefined> {
-      const text = spokenText(record, { ...moment, superseded })
-      if (text === undefined) return undefined
+    ): Promise<
+      | { readonly kind: 'sound'; readonly blob: string }
+      /** It cannot be spoken rightly, or not as it is seen. */
+      | { readonly kind: 'unspeakable' }
+      /** The program failed. */
+      | { readonly kind: 'failed' }
+    > {
+      const text = spokenText(record, { ...moment, superseded, newestLanguage })
+      if (text === undefined || record.language === undefined) return { kind: 'unspeakable' }
       const key = `${record.versionHash}|${hash('sha256', text)}`
-      const audio = byText.get(key) ?? speak(text)
+      const audio = byText.get(key) ?? speak(text, record.language)
       // Setting it again renews it.
       byText.set(key, audio)
       try {
-        return await audio
+        return { kind: 'sound', blob: await audio }
       } catch (error) {
         byText.delete(key)
         if (!(error instanceof SpeechUnavailable)) throw error
         deps.onFailure(error)
-        return undefined
+        return { kind: 'failed' }
       }
     },
   }

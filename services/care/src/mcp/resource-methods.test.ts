@@ -9,7 +9,7 @@ let fixture: McpFixture
 let session: ClientSession
 let user: ClientSession
 beforeAll(async () => {
-  ;({ fixture, session, user } = await startMethods({ speech }))
+  ;({ fixture, session, user } = await startMethods({ speech, language: 'en' }))
 })
 afterAll(() => fixture.close())
 
@@ -43,6 +43,7 @@ describe('resources/list', () => {
         audience: 'user',
         writtenAt: '2026-11-21T12:00:00.000Z',
         priority: 0.7,
+        language: 'en',
       },
     })
     // MCP's priority is 0 to 1; _meta has the value as written.

@@ -15,6 +15,7 @@ import { CARD_PAGE } from './card-page.ts'
 import {
   type CallContext,
   canonicalUri,
+  inLanguage,
   readChainPage,
   readVisible,
   recordAnnotations,
@@ -59,6 +60,16 @@ export async function readNamed(context: CallContext, uri: string) {
   throw new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
 }
 
+/** Whether a record has a sound: what cannot be spoken rightly is not listed (C37). */
+function isHeard(
+  { audio, clock, ...context }: CallContext,
+  { audience, record }: ChainHead,
+): boolean {
+  if (audio === undefined || audience !== 'user' || record === undefined) return false
+  const { timeZone } = context
+  return audio.canSpeak(inLanguage(context, record), { nowMs: clock.unixMs(), timeZone })
+}
+
 function listedChain(context: CallContext, head: ChainHead): object[] {
   const { audience, latestVersion, writtenAt, priority } = head
   const language = head.language ?? context.language
@@ -72,7 +83,7 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
     annotations,
     _meta: { ...facts, priority },
   }
-  if (context.audio === undefined || audience !== 'user') return [chain]
+  if (!isHeard(context, head)) return [chain]
   const audio = {
     uri: audioUri(head, latestVersion),
     name: `${recordName(head)}/audio`,
@@ -90,7 +101,8 @@ export async function listResources(
   { cursor }: PaginatedRequestParams = {},
 ): Promise<Result> {
   const reach = reachOf(context.principal.scopes)
-  const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
+  const wantsRecords = context.audio !== undefined
+  const { heads, nextCursor } = await readChainPage(context, { reach, cursor, wantsRecords })
   const title = 'Card with what holds now and what it corrects'
   const first =
     cursor === undefined ? cards(context.serviceName).map((card) => ({ ...card, title })) : []
@@ -176,10 +188,19 @@ async function audioResult(
   const { parsed, visible, uri, _meta } = read
   if (context.audio === undefined) throw resourceNotFound(uri)
   const { clock, timeZone } = context
-  const blob = await context.audio.spoken(visible, { nowMs: clock.unixMs(), timeZone })
-  if (blob === undefined)
-    throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
-  return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }
+  const outcome = await context.audio.spoken(visible, { nowMs: clock.unixMs(), timeZone })
+  switch (outcome.kind) {
+    case 'sound': {
+      const { blob } = outcome
+      return { contents: [{ uri: canonicalUri(parsed), mimeType: WAV, blob, _meta }], _meta }
+    }
+    case 'unspeakable':
+      throw resourceNotFound(uri)
+    case 'failed':
+      throw new RpcFailure(RPC_CODES.internalError, 'The record could not be spoken')
+    default:
+      return outcome satisfies never
+  }
 }
 
 /**

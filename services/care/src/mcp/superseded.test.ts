@@ -9,7 +9,7 @@ import { DAY_MS } from './methods.fixture.ts'
 import { PROMPTS } from './prompt-methods.ts'
 
 const TEA = 'care://ann/tea'
-const [FIRST, SECOND, NEWEST] = ['Take 1 mg.', 'Take 2 mg.', 'Do not take it any more.']
+const [FIRST, SECOND, NEWEST] = ['Take 1 tablet.', 'Take 2 tablets.', 'Do not take it any more.']
 const REPLACED = `Version 2 was replaced by version 3. It is now “${NEWEST}” What follows no longer holds.`
 
 type Answer = Record<string, unknown>
@@ -80,7 +80,7 @@ const speech = { speak: async (text: string) => Buffer.from(text) }
 
 let fixture: McpFixture
 beforeAll(async () => {
-  fixture = await startMcp({ speech })
+  fixture = await startMcp({ speech, language: 'en' })
   for (const value of [FIRST, SECOND, NEWEST]) await fixture.write({ domain: 'tea', value })
 })
 afterAll(() => fixture.close())
@@ -141,7 +141,7 @@ describe.each(ERAS)('in %s', (era) => {
   it.each(DOORS.filter(([name]) => /read|fetch|brief|list/.test(name)))(
     'C29: %s says a retraction for RETRACTION_DAYS and no longer, except in _meta',
     async (name, door) => {
-      const told = await startMcp({ speech, limits: { retractionMs: 7 * DAY_MS } })
+      const told = await startMcp({ speech, language: 'en', limits: { retractionMs: 7 * DAY_MS } })
       for (const value of [FIRST, NEWEST]) await told.write({ domain: 'tea', value })
       const isSaid = async (): Promise<boolean> => {
         const by = await asking(era, told, BOTH)
@@ -195,7 +195,7 @@ it('C34: if the newest version failed verification, nothing is said of what hold
   await broken.tamper(slot, 3, (entry) => entry.replace('any more', 'before noon'))
   const read = await (await broken.open(BOTH)).result('resources/read', { uri: `${TEA}/2` })
   expect(contents(read)).toMatch(
-    /^Version 2 was replaced by version 3, which failed verification\. What follows no longer holds\.\nTake 2 mg\./,
+    /^Version 2 was replaced by version 3, which failed verification\. What follows no longer holds\.\nTake 2 tablets\./,
   )
   expect(JSON.stringify(read)).not.toMatch(/It is now|noon|any more/)
   await broken.close()

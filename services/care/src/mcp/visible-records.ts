@@ -88,7 +88,10 @@ export async function readVisible(context: CallContext, uri: RecordUri) {
 }
 
 /** A record in its own language, or the service's where it names none (C37). */
-export const inLanguage = ({ language }: CallContext, record: CareRecord): CareRecord =>
+export const inLanguage = (
+  { language }: Pick<CallContext, 'language'>,
+  record: CareRecord,
+): CareRecord =>
   record.language === undefined && language !== undefined ? { ...record, language } : record
 
 async function readAllowed(context: CallContext, uri: RecordUri) {
@@ -128,6 +131,7 @@ function visibleVersion(
     kind: 'found' as const,
     record,
     latestVersion: newest.version,
+    newestLanguage: now?.language,
     previousValue,
     superseded:
       record.version === newest.version
@@ -239,14 +243,20 @@ export const cursorBehind = (slot: ChainSlot, version?: number): string =>
 /** Reads the page after a cursor, or the first page, in order of creation. */
 export async function readChainPage(
   context: CallContext,
-  query: { readonly reach: readonly Reach[]; readonly cursor?: string | undefined },
+  query: {
+    readonly reach: readonly Reach[]
+    readonly cursor?: string | undefined
+    readonly wantsRecords?: boolean
+  },
 ) {
   const { pageChains } = context.limits
-  const { cursor, reach } = query
+  const { cursor, reach, wantsRecords } = query
   const after = cursor === undefined ? undefined : (await readCursor(context, cursor)).head.sequence
   // One more than the page, to find out whether there is another.
   const found =
-    reach.length === 0 ? [] : await context.store.heads({ reach, limit: pageChains + 1, after })
+    reach.length === 0
+      ? []
+      : await context.store.heads({ reach, limit: pageChains + 1, after, wantsRecords })
   const heads = found.slice(0, pageChains)
   const last = heads.at(-1)
   const isLast = found.length === heads.length || last === undefined

@@ -11,7 +11,7 @@ const SAYS: Readonly<Record<Withdrawal, string>> = {
   'wrong-person': 'It was recorded for the wrong person',
 }
 const AGE = '[changed 0d ago by Dr Osei]'
-const FIRST = 'Take 5 mg.'
+const FIRST = 'Take 5 drops.'
 const speech = { speak: async (text: string) => Buffer.from(text) }
 
 type Content = readonly { readonly text: string }[]
@@ -21,7 +21,7 @@ const tea = (over: object) => fixture.write({ domain: 'tea', ...over })
 
 describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
   beforeAll(async () => {
-    fixture = await startMcp({ speech })
+    fixture = await startMcp({ speech, language: 'en' })
     await tea({ value: FIRST })
     await tea({ value: '', status })
     await fixture.write({ domain: 'walks', value: 'Twice around the pond.' })
@@ -130,7 +130,7 @@ describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
 
 describe('C40: a record that comes back', () => {
   beforeAll(async () => {
-    fixture = await startMcp({ speech })
+    fixture = await startMcp({ speech, language: 'en' })
     await tea({ value: FIRST })
     await tea({ value: '', status: 'entered-in-error' })
     fixture.clock.advanceMs(1_000)

@@ -81,7 +81,7 @@ export async function startPageService(given: PageServiceOptions): Promise<PageS
   }
   const clock = { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs }
   const place = await makeStorePlace({ isOnDisk: true })
-  const config = testConfig({ ...place.environment, ...given.environment })
+  const config = testConfig({ ...place.environment, LANGUAGE: 'en', ...given.environment })
   const serve = async (port: number): Promise<ListeningService> => {
     const environment = given.hasVoice ? process.env : {}
     return startListening(await createCareService({ config, clock, environment }), { port })

@@ -43,7 +43,7 @@ export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
       staleAfterDays === undefined
         ? undefined
         : new Date(unixMs + staleAfterDays * MS_PER_DAY).toISOString()
-    const body = { ...fields, staleAfter }
+    const body = { ...fields, language: 'en', staleAfter }
     const answer = await sendSignedWrite({ baseUrl, serviceName, writeSecret, body, unixMs })
     if (!answer.ok) throw new Error(`the service refused a sample record: ${answer.status}`)
     uris.add(writeAnswer.parse(await answer.json()).uri)

@@ -1,0 +1,118 @@
+/**
+ * The rules by which sentences are said (C37), from the files of `spoken/`, one for each language, and what they read as in a
+ * sentence. spoken-words.ts applies them.
+ */
+import ar from './spoken/ar.json' with { type: 'json' }
+import de from './spoken/de.json' with { type: 'json' }
+import en from './spoken/en.json' with { type: 'json' }
+import es from './spoken/es.json' with { type: 'json' }
+import fr from './spoken/fr.json' with { type: 'json' }
+import it from './spoken/it.json' with { type: 'json' }
+import nl from './spoken/nl.json' with { type: 'json' }
+import pl from './spoken/pl.json' with { type: 'json' }
+import tr from './spoken/tr.json' with { type: 'json' }
+
+/** One form for every number, or one for each of the language's (CLDR). */
+type Forms = string | Readonly<Record<string, string>>
+
+export type SpokenRules = {
+  /** The voice's name in espeak-ng. */
+  readonly voice: string
+  readonly script: string
+  readonly decimal: { readonly marks: string; readonly word: string }
+  /** Between thousands; empty if none is used. */
+  readonly group: string
+  readonly range: string
+  /** `3x`, and once; some languages have a word for twice. */
+  readonly times: string
+  readonly once: string
+  readonly twice?: string
+  /** `2 × 500`. */
+  readonly product: string
+  /** `mg/kg`; empty if there is no such way to say it. */
+  readonly per: string
+  readonly percent: string
+  /** Whether it is also written before its number. */
+  readonly isPercentFirst?: boolean
+  /** Beside `x`. */
+  readonly timesSuffixes?: readonly string[]
+  readonly fractions: Readonly<Record<string, string>>
+  /** Other words for a half, by how the word behind it begins. */
+  readonly halves?: Readonly<Record<string, readonly string[]>>
+  /** `1 1/2`. */
+  readonly mixed: string
+  readonly mixedHalf?: string
+  /** The form of a unit behind a fraction. */
+  readonly fractionForm: string
+  readonly timeMarks: string
+  /** `am` and `pm`. */
+  readonly dayHalves?: Readonly<Record<string, string>>
+  readonly hour: string
+  readonly time: string
+  /** With minutes below ten. */
+  readonly timeLow: string
+  /** Words around a time that its own words would repeat. */
+  readonly beforeTime: readonly string[]
+  readonly afterTime: readonly string[]
+  /** Before what a full stop behind a number may make it an ordinal. */
+  readonly ordinalDot: string
+  readonly units: Readonly<Record<string, Forms>>
+  /** What may stand behind the slash of `2/day`. */
+  readonly perWords: Readonly<Record<string, string>>
+  /** Abbreviations, in small letters. */
+  readonly words: Readonly<Record<string, string>>
+  /** Words of one letter. */
+  readonly single: readonly string[]
+  /** Short words that are written in capitals to be heard. */
+  readonly capitals: readonly string[]
+  /** Abbreviations that look like words, and mean several things. */
+  readonly unsafe: readonly string[]
+}
+
+export const RULES: ReadonlyMap<string, SpokenRules> = new Map(
+  Object.entries({ ar, de, en, es, fr, it, nl, pl, tr }),
+)
+
+/** Languages that have rules. */
+export const SPOKEN_LANGUAGES: readonly string[] = [...RULES.keys()]
+
+const INTEGER = '(?:0|[1-9]\\d{0,5})'
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+const sticky = (pattern: string): RegExp => new RegExp(pattern, 'uy')
+const oneOf = (keys: readonly string[]): string =>
+  keys.length === 0
+    ? '(?!)'
+    : keys
+        .toSorted((left, right) => right.length - left.length)
+        .map(escaped)
+        .join('|')
+
+/** Where something known begins, as patterns for one place of a text. */
+export function compileRules(rules: SpokenRules) {
+  const { afterTime, dayHalves = {}, decimal, fractions, group, script } = rules
+  const { timesSuffixes = [], timeMarks, units } = rules
+  const marks = `[${escaped(decimal.marks)}]`
+  const fraction = `(?<fraction>${oneOf(Object.keys(fractions))})`
+  const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
+  // Three decimals behind another number than 0 may be meant as thousands.
+  const part = `0${marks}\\d{1,4}|[1-9]\\d{0,5}${marks}\\d{1,2}`
+  const apostrophes = "['’\\-‐‑]"
+  const letters = `\\p{Script=${script}}`
+  return {
+    marks: new RegExp(marks, 'u'),
+    number: sticky(
+      `(?:(?:(?<whole>[1-9]\\d?) )?${fraction}|(?<grouped>${grouped})|(?<part>${part})|(?<plain>${INTEGER}))(?![\\d٫]|[.,:/]\\d)`,
+    ),
+    clock: sticky(`([01]?\\d|2[0-3])[${timeMarks}]([0-5]\\d)(?![\\d:])`),
+    afterTime: sticky(` (?:${oneOf(afterTime)})(?!\\p{L})`),
+    dash: sticky(' ?[-–—] ?(?=\\d)'),
+    by: sticky(' ?[x×✕*] ?(?=\\d)'),
+    times: sticky(`(?: ?[x×✕]|${oneOf(timesSuffixes)})(?=$|[ ,.;)\\n/])(?! ?\\d)`),
+    dayHalf: sticky(` ?(${oneOf(Object.keys(dayHalves))})(?!\\p{L})`),
+    percent: sticky(' ?[%٪]'),
+    unit: sticky(` ?(${oneOf(Object.keys(units))})(?![\\p{L}\\p{M}\\p{N}])`),
+    dotted: sticky('\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)'),
+    word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
+    script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
+  }
+}

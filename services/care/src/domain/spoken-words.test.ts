@@ -1,0 +1,264 @@
+// How sentences of dosing are said (C37): in words, and heard as the same sentence written out, by the system's espeak-ng.
+import { execFileSync } from 'node:child_process'
+import { findProgram } from '@tallystick/service-kit'
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { hostileText } from '../testing/hostile-text.fixture.ts'
+import { spokenForm } from './spoken-form.ts'
+import { SPOKEN_LANGUAGES } from './spoken-rules.ts'
+import { spokenWords, voiceFor } from './spoken-words.ts'
+
+const espeak = findProgram('espeak-ng', process.env['PATH'] ?? '')
+
+const say = (language: string, text: string): string | undefined => {
+  const form = spokenForm(text)
+  return form === undefined ? undefined : spokenWords(form, language)
+}
+
+/** What is heard, without stress, pauses and how open a vowel is: a number's words are a little shorter than written ones. */
+const phonemes = (language: string, text: string): string =>
+  execFileSync(espeak ?? '', ['-q', '-x', '-v', voiceFor(language) ?? '', '--stdin'], {
+    input: text,
+    encoding: 'utf8',
+  })
+    .replaceAll(/[\s'",_|!;:%=]/g, '')
+    .toLowerCase()
+    .replaceAll(/[&@]/g, 'e')
+
+/** Each language: what a nurse writes, and the same as it is said. */
+const SAID: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  en: [
+    [
+      '50 mcg at noon, 1/2 tablet b.d., 75 µg.',
+      'fifty micrograms at noon, one half tablet twice a day, seventy five micrograms.',
+    ],
+    ['Take 1.5 tablets.', 'Take one point five tablets.'],
+    ['2×500 mg at 22:30', 'two times five hundred milligrams at twenty two thirty'],
+    ['5–10 mg p.r.n.', 'five to ten milligrams when needed.'],
+    ['1 1/2 tabs TDS, 3x/day', 'one and one half tablets three times a day, three times per day'],
+    ['Take 1,000 mg at 8 am.', 'Take one thousand milligrams at eight in the morning.'],
+    ['0.25 mg/kg i.v.', 'zero point two five milligrams per kilogram into a vein.'],
+    ['Do NOT take it at 08:00.', "Do not take it at eight o'clock."],
+  ],
+  de: [
+    ['Nehmen Sie 1,5 Tabletten.', 'Nehmen Sie eins Komma fünf Tabletten.'],
+    ['Nimm 1/2 Tablette um 22:30 Uhr.', 'Nimm eine halbe Tablette um zweiundzwanzig Uhr dreißig.'],
+    [
+      '2×500 mg, 70 µg, 50 mcg',
+      'zwei mal fünfhundert Milligramm, siebzig Mikrogramm, fünfzig Mikrogramm',
+    ],
+    ['3x tgl. 5–10 Tr. b. Bed.', 'drei mal täglich fünf bis zehn Tropfen bei Bedarf.'],
+    ['max. 3 Tbl./Tag', 'höchstens drei Tabletten pro Tag'],
+    ['0,25 mg/kg i.v.', 'null Komma zwei fünf Milligramm pro Kilogramm in die Vene.'],
+  ],
+  fr: [
+    ['Prenez 1,5 comprimé à 22h30.', 'Prenez un virgule cinq comprimé à vingt-deux heures trente.'],
+    ['1/2 cp le matin, 75 µg', 'un demi comprimé le matin, soixante-quinze microgrammes'],
+    ['2×500 mg, 3x/j', 'deux fois cinq cents milligrammes, trois fois par jour'],
+    ['5-10 gttes', 'cinq à dix gouttes'],
+  ],
+  es: [
+    ['Tome 1,5 comprimidos.', 'Tome uno coma cinco comprimidos.'],
+    ['500 mg c/8 h', 'quinientos miligramos cada ocho horas'],
+    ['1/2 comp., 75 mcg', 'medio comprimido, setenta y cinco microgramos'],
+    ['2×500 mg a las 22:30', 'dos veces quinientos miligramos a las veintidós horas treinta'],
+  ],
+  it: [
+    ['Prenda 1,5 compresse.', 'Prenda uno virgola cinque compresse.'],
+    ['1/2 cpr, 20 gtt', 'mezza compressa, venti gocce'],
+    ['75 mcg 3x/die', 'settantacinque microgrammi tre volte per giorno'],
+    ['alle 22:30', 'alle ventidue e trenta'],
+  ],
+  nl: [
+    ['Neem 1,5 tablet.', 'Neem één komma vijf tablet.'],
+    ['1/2 tabl. z.n., 75 µg', 'een halve tablet zo nodig, vijfenzeventig microgram'],
+    ['2×500 mg om 22:30 uur', 'twee keer vijfhonderd milligram om tweeëntwintig uur dertig'],
+    ['2 dd 10 ml', 'twee keer per dag tien milliliter'],
+  ],
+  pl: [
+    ['Proszę wziąć 1/2 tabl.', 'Proszę wziąć pół tabletki.'],
+    ['5 mg', 'pięć miligramów'],
+    ['2 mg', 'dwa miligramy'],
+    ['co 8 godz.', 'co osiem godzin.'],
+  ],
+  tr: [
+    ['1,5 tablet alın.', 'bir virgül beş tablet alın.'],
+    ['1/2 tb. sabah', 'yarım tablet sabah'],
+    ['%50', 'yüzde elli'],
+  ],
+  ar: [
+    ['خذ قرصين 500 ملغ', 'خذ قرصين 500 مليغرام'],
+    ['خذ ١٫١ قرص', 'خذ واحد فاصلة واحد قرص'],
+    ['1/2 قرص', 'نصف قرص'],
+  ],
+}
+
+describe.skipIf(espeak === undefined)(
+  'C37: heard as what is written (skipped without espeak-ng)',
+  () => {
+    test.each(
+      Object.entries(SAID).flatMap(([language, all]) =>
+        all.map(([text, said]) => [language, text, said]),
+      ),
+    )('%s: %s', (language, text, said) => {
+      const words = say(language, text)
+      expect(words).toBeDefined()
+      expect(phonemes(language, words ?? '')).toBe(phonemes(language, said))
+    })
+
+    it('a sentence of the cases is not what the voice alone would have said', () => {
+      for (const [language, text] of [
+        ['de', 'Nehmen Sie 1/2 Tablette b. Bed.'],
+        ['en', '50 mcg b.d.'],
+        ['ar', '500 ملغ'],
+      ] as const)
+        expect(phonemes(language, say(language, text) ?? '')).not.toBe(phonemes(language, text))
+    })
+  },
+)
+
+describe('C37: the words of a sentence', () => {
+  test.each([
+    ['de', '1½ Tabletten', '1 und ein halb Tabletten'],
+    ['de', 'Um 8:00–10:00 Uhr', 'Um 8 Uhr bis 10 Uhr'],
+    ['de', '1x tgl., 3-mal', 'einmal täglich, 3 mal'],
+    ['de', '1.000 mg', '1000 Milligramm'],
+    ['de', 'NICHT nehmen', 'nicht nehmen'],
+    ['de', '38,5 °C, 50 %', '38 Komma 5 Grad Celsius, 50 Prozent'],
+    ['de', 'Nach 5 Min. Dann mehr.', 'Nach 5 Minuten. Dann mehr.'],
+    ['en', 'Take 5 mg/5 ml.', 'Take 5 milligrams per 5 millilitres.'],
+    ['en', 'Take 2\nThen rest', 'Take 2.\nThen rest'],
+    ['en', 'Dr Osei, J. Smith', 'doctor Osei, J Smith'],
+    ['fr', '« Bien », dit l’infirmière.', '« Bien », dit l’infirmière.'],
+    ['it', 'alle 08:05', 'alle 8 e 5'],
+    ['pl', '1,5 mg o godz. 8', '1 przecinek 5 miligrama o godzinie 8'],
+    ['pl', 'o godzinie 22:30', 'o godzinie 22 minut 30'],
+    ['tr', 'saat 22:30, 1½ tablet', 'saat 22 30, 1 buçuk tablet'],
+    ['ar', '2× يوميا، 5-10 مل', 'مرتين يوميا، 5 إلى 10 مليلتر'],
+  ])('%s: %s: %s', (language, text, words) => {
+    expect(say(language, text)).toBe(words)
+  })
+
+  test.each([
+    ['another language’s decimal mark', 'en', 'Take 1,5 mg'],
+    ['another language’s decimal mark', 'de', 'Nimm 1.5 mg'],
+    ['decimals that may be thousands', 'en', 'Take 1.500 mg'],
+    ['a decimal without its zero', 'en', 'Take .5 mg'],
+    ['a leading zero', 'en', 'Take 05 mg'],
+    ['two numbers side by side', 'en', 'Take 2 500 mg'],
+    ['two numbers side by side', 'fr', 'Prenez 1 000 mg'],
+    ['a range that falls', 'en', 'Take 10-5 mg'],
+    ['a scheme of doses', 'de', '1-0-1'],
+    ['a date', 'de', 'Ab 28.11.2026'],
+    ['an ordinal', 'de', 'Am 3. März'],
+    ['an ordinal', 'pl', 'Od 3. dnia'],
+    ['a ratio', 'en', 'BP 120/80'],
+    ['a dilution', 'en', 'Adrenaline 1:1000'],
+    ['a number in a word', 'en', 'Vitamin B12'],
+    ['a unit that means several things', 'en', '10 U insulin'],
+    ['an abbreviation that means several things', 'en', 'Take it OD'],
+    ['an abbreviation that nobody listed', 'de', 'EKG am Montag'],
+    ['an abbreviation that nobody listed', 'en', 'Take 2 pcs q.q.h.'],
+    ['an abbreviation that nobody listed', 'it', 'Prenda il frmc'],
+    ['a shortened word', 'de', 'Nimm die Tropf. morgens'],
+    ['a sign', 'en', 'Take > 5 mg'],
+    ['a minus', 'en', 'Take -5 mg'],
+    ['twelve', 'en', 'Take it at 12 pm'],
+    ['feet and inches', 'en', '5\' 10"'],
+    ['an address', 'en', 'See https://clinic.example'],
+    ['superscripts', 'en', '10² times'],
+    ['another script', 'ar', '500 ملغ Amlodipine'],
+    ['another script', 'en', 'Take амлодипин'],
+    ['another script', 'de', '服用 5 mg'],
+    ['a picture', 'en', 'Take 5 mg 💊'],
+    ['a language without a voice', 'pt', 'Tome dois.'],
+    ['no language', 'und', 'Take two.'],
+  ])('%s is not spoken (%s): %s', (_what, language, text) => {
+    expect(say(language, text)).toBeUndefined()
+  })
+
+  it('nine languages have a voice, for each of their regions', () => {
+    expect(SPOKEN_LANGUAGES.toSorted()).toEqual([
+      'ar',
+      'de',
+      'en',
+      'es',
+      'fr',
+      'it',
+      'nl',
+      'pl',
+      'tr',
+    ])
+    expect(voiceFor('de-AT')).toBe('de')
+    expect(voiceFor('und')).toBeUndefined()
+    expect(voiceFor(undefined)).toBeUndefined()
+  })
+
+  it('whatever a text is, what is said holds plain numbers, letters of one script and pauses', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...SPOKEN_LANGUAGES), hostileText, (language, text) => {
+        const said = say(language, text) ?? ''
+        expect(said).not.toMatch(/\d[\d.,:/-]*[.,:/×x-]\d|\d\p{L}|[/%×<>=+*\\]/u)
+        expect(said).toMatch(
+          language === 'ar' ? /^[^\p{Script=Latin}]*$/u : /^[^\p{Script=Arabic}]*$/u,
+        )
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  const dose = fc.record({
+    count: fc.constantFrom(
+      '1',
+      '2',
+      '1,5',
+      '1.5',
+      '0,25',
+      '.5',
+      '05',
+      '1/2',
+      '7/9',
+      '1 1/2',
+      '½',
+      '2×500',
+      '2 x',
+      '5-10',
+      '10–5',
+      '1.000',
+      '1 000',
+      '22:30',
+      '1:1000',
+      '1-0-1',
+      '2²',
+    ),
+    unit: fc.constantFrom(
+      '',
+      ' mg',
+      'mg',
+      ' mcg',
+      ' µg',
+      ' ml/kg',
+      ' IU',
+      ' U',
+      ' xyz',
+      ' g',
+      '%',
+      ' °C',
+      ' Tbl.',
+      ' cp',
+      ' b.d.',
+      ' q.q.d.',
+      ' PRN',
+    ),
+    rest: fc.constantFrom('', '.', ' 3x', ', 2', ' 5', '/7', '. 2', '-', ' (max. 3)'),
+  })
+  it('of doses nothing is left to the voice but whole numbers', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...SPOKEN_LANGUAGES), dose, (language, { count, unit, rest }) => {
+        const said = say(language, count + unit + rest) ?? ''
+        expect(said).not.toMatch(/\d[.,:/×x-]\d|\d\p{L}|[/%×]|\bm[cgl]|\d \d{3}(?!\d)(?<!00)$/u)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})

@@ -1,0 +1,337 @@
+/**
+ * A sentence as a voice of its language says it (C37): numbers, times, units and abbreviations of dosing become words, by the rules
+ * of `spoken/`, a file for each language. Whatever these rules do not know (another script, digits in another pattern, an abbreviation
+ * that nobody has listed, a sign) makes the sentence one that is not spoken: it is never spoken wrong.
+ */
+import { compileRules, RULES, type SpokenRules } from './spoken-rules.ts'
+
+const primaryOf = (language: string): string => language.replace(/-.*/s, '')
+
+/** The voice that speaks a language; undefined if there is none. */
+export const voiceFor = (language: string | undefined): string | undefined =>
+  RULES.get(primaryOf(language ?? ''))?.voice
+
+/** What was read from a place on: its words, and where it ends. */
+type Read = { readonly said: string; readonly end: number }
+type ReadNumber = Read & {
+  readonly value: number
+  readonly isFraction: boolean
+}
+
+const GLYPHS: Readonly<Record<string, string>> = {
+  '½': '1/2',
+  '¼': '1/4',
+  '¾': '3/4',
+  '⅓': '1/3',
+  '⅔': '2/3',
+}
+/** A capital word of fewer letters may be an abbreviation. */
+const CAPITALS_MIN = 6
+/** A word of more letters that a full stop follows ends its sentence, before a number too. */
+const SHORT_WORD_CHARS = 5
+
+const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => String(parts[name]))
+class SentenceReader {
+  readonly #rules: SpokenRules
+  readonly #language: string
+  readonly #plural: Intl.PluralRules
+  readonly #patterns: ReturnType<typeof compileRules>
+
+  constructor(language: string, rules: SpokenRules) {
+    this.#rules = rules
+    this.#language = language
+    this.#plural = new Intl.PluralRules(language)
+    this.#patterns = compileRules(rules)
+  }
+
+  /** The whole sentence in words; undefined if a part of it is not known. */
+  read(text: string): string | undefined {
+    let at = 0
+    let said = ''
+    while (at < text.length) {
+      const word = this.#word(text, at)
+      const next =
+        this.#time(text, at, said) ??
+        this.#quantity(text, at) ??
+        (word && this.#rate(text, word)) ??
+        this.#punctuation(text, at)
+      if (next === undefined) return undefined
+      said += next.said
+      at = next.end
+    }
+    return said
+  }
+
+  #match(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+    pattern.lastIndex = at
+    return pattern.exec(text) ?? undefined
+  }
+
+  #clock(text: string, at: number): Read | undefined {
+    const found = this.#match(this.#patterns.clock, text, at)
+    if (found === undefined) return undefined
+    const { hour, time, timeLow } = this.#rules
+    const [h, m] = [Number(found[1]), Number(found[2])]
+    const template = m === 0 ? hour : m < 10 ? timeLow : time
+    return { said: fill(template, { h, m }), end: at + found[0].length }
+  }
+
+  #time(text: string, at: number, before: string): Read | undefined {
+    const from = this.#clock(text, at)
+    if (from === undefined || /[\p{L}\p{N}]$/u.test(before)) return undefined
+    const dash = this.#match(this.#patterns.dash, text, from.end)
+    const to = dash && this.#clock(text, from.end + dash[0].length)
+    const whole = to === undefined ? from : { said: this.#range(from.said, to.said), end: to.end }
+    const half = this.#dayHalf(text, whole.end)
+    const after = this.#match(this.#patterns.afterTime, text, half?.end ?? whole.end)
+    const end = (half?.end ?? whole.end) + (after?.[0].length ?? 0)
+    if (!isBoundary(text, end)) return undefined
+    const word = this.#rules.beforeTime.find((each) =>
+      before.trimEnd().toLocaleLowerCase(this.#language).endsWith(each),
+    )
+    const said = word === undefined ? whole.said : whole.said.replace(/^\p{L}+ /u, '')
+    return { said: said + (half?.said ?? ''), end }
+  }
+
+  /** Half past noon is said in both ways: of twelve nobody knows. */
+  #dayHalf(text: string, at: number): Read | undefined {
+    const found = this.#match(this.#patterns.dayHalf, text, at)
+    if (found === undefined) return undefined
+    const said = this.#rules.dayHalves?.[found[1] ?? ''] ?? ''
+    const isTwelve = /(?:^|\D)12(?::\d\d)?$/.test(text.slice(0, at))
+    return isTwelve ? undefined : this.#abbreviated(text, ` ${said}`, at + found[0].length)
+  }
+
+  #range(a: string, b: string): string {
+    return fill(this.#rules.range, { a, b })
+  }
+
+  #number(text: string, at: number): ReadNumber | undefined {
+    const { decimal, fractions, group, mixed, mixedHalf } = this.#rules
+    const found = this.#match(this.#patterns.number, text, at)
+    if (found === undefined) return undefined
+    const { fraction, grouped, part, whole, plain } = found.groups ?? {}
+    const end = at + found[0].length
+    if (fraction !== undefined) {
+      const words = fractions[fraction] ?? ''
+      if (whole === undefined) return { said: words, end, value: 0.5, isFraction: true }
+      const template = (fraction === '1/2' && mixedHalf) || mixed
+      const said = fill(template, { n: whole, fraction: words })
+      return { said, end, value: Number(whole) + 0.5, isFraction: false }
+    }
+    if (grouped !== undefined) {
+      const digits = grouped.replaceAll(group, '')
+      return { said: digits, end, value: Number(digits), isFraction: false }
+    }
+    if (part === undefined)
+      return { said: plain ?? '', end, value: Number(plain), isFraction: false }
+    const [before = '', after = ''] = part.split(this.#patterns.marks)
+    const said = `${before} ${decimal.word} ${after.split('').join(' ')}`
+    return { said, end, value: Number(`${before}.${after}`), isFraction: false }
+  }
+
+  /** Numbers with what belongs to them: a product or a range, a unit or a percentage, and what it is for. */
+  #quantity(text: string, at: number): Read | undefined {
+    const first = this.#number(text, at) ?? this.#percentFirst(text, at)
+    if (first === undefined) return undefined
+    const counted = this.#times(text, first)
+    const amount = counted === undefined ? this.#amount(text, first) : first
+    if (amount === undefined) return undefined
+    const measured = counted ?? this.#measured(text, this.#half(text, amount))
+    const { end, said } = this.#rate(text, measured)
+    const isBare = end === amount.end && counted === undefined
+    if (!isBoundary(text, end) || (isBare && this.#goesOn(text, end))) return undefined
+    return { said, end }
+  }
+
+  /** `%50`. */
+  #percentFirst(text: string, at: number): ReadNumber | undefined {
+    const { isPercentFirst = false, percent } = this.#rules
+    if (!isPercentFirst || !/[%٪]/.test(text[at] ?? '')) return undefined
+    const number = this.#number(text, at + 1)
+    return number && { ...number, said: fill(percent, { n: number.said }) }
+  }
+
+  /** A half in the gender of what it is of. */
+  #half(text: string, amount: ReadNumber): ReadNumber {
+    const { fractions, halves = {} } = this.#rules
+    if (!amount.isFraction || amount.said !== fractions['1/2']) return amount
+    const unit = this.#match(this.#patterns.unit, text, amount.end)?.[1]
+    const noun =
+      unit === undefined ? text.slice(amount.end).trimStart() : this.#unitFor(unit, amount)
+    const said = Object.keys(halves).find((half) =>
+      halves[half]?.some((start) => this.#small(noun).startsWith(start)),
+    )
+    return said === undefined ? amount : { ...amount, said }
+  }
+
+  /** `3x daily`. */
+  #times(text: string, { end, said, value }: ReadNumber): Read | undefined {
+    const sign = this.#match(this.#patterns.times, text, end)
+    if (sign === undefined || !Number.isInteger(value)) return undefined
+    const { once, times, twice } = this.#rules
+    const words = value === 1 ? once : value === 2 && twice !== undefined ? twice : undefined
+    return { said: words ?? fill(times, { a: said }), end: end + sign[0].length }
+  }
+
+  /** `2 × 500`, `5–10`, or the number alone; undefined for a range that is none. */
+  #amount(text: string, first: ReadNumber): ReadNumber | undefined {
+    const by = this.#match(this.#patterns.by, text, first.end)
+    const factor = by && this.#number(text, first.end + by[0].length)
+    if (factor !== undefined)
+      return { ...factor, said: fill(this.#rules.product, { a: first.said, b: factor.said }) }
+    const dash = this.#match(this.#patterns.dash, text, first.end)
+    if (dash === undefined) return first
+    const last = this.#number(text, first.end + dash[0].length)
+    if (last === undefined || last.value <= first.value) return undefined
+    if (this.#match(this.#patterns.dash, text, last.end) !== undefined) return undefined
+    return { ...last, said: this.#range(first.said, last.said) }
+  }
+
+  /** With its unit or per cent. */
+  #measured(text: string, amount: ReadNumber): Read {
+    const { percent } = this.#rules
+    const sign = this.#match(this.#patterns.percent, text, amount.end)
+    if (sign !== undefined)
+      return { said: fill(percent, { n: amount.said }), end: amount.end + sign[0].length }
+    const unit = this.#match(this.#patterns.unit, text, amount.end)
+    const half = this.#dayHalf(text, amount.end)
+    if (half !== undefined) return { said: amount.said + half.said, end: half.end }
+    if (unit === undefined) return amount
+    const name = this.#unitFor(unit[1] ?? '', amount)
+    return this.#abbreviated(text, `${amount.said} ${name}`, amount.end + unit[0].length)
+  }
+
+  #unitFor(unit: string, amount: Pick<ReadNumber, 'value' | 'isFraction'> | undefined): string {
+    const forms = this.#rules.units[unit] ?? ''
+    if (typeof forms === 'string') return forms
+    if (amount === undefined) return forms['other'] ?? ''
+    const form = amount.isFraction ? this.#rules.fractionForm : this.#plural.select(amount.value)
+    return forms[form] ?? forms['other'] ?? ''
+  }
+
+  /** `mg/kg`, `5 mg/5 ml`, `3x/day`. */
+  #rate(text: string, before: Read): Read {
+    const { per, perWords } = this.#rules
+    const slash = this.#match(/ ?\/ ?/uy, text, before.end)
+    if (slash === undefined || per === '') return before
+    const start = before.end + slash[0].length
+    const word = this.#match(/\p{L}[\p{L}\p{M}]*/uy, text, start)
+    const known = word && perWords[word[0].toLocaleLowerCase(this.#language)]
+    if (known !== undefined)
+      return { said: `${before.said} ${per} ${known}`, end: start + (word?.[0].length ?? 0) }
+    const number = this.#number(text, start)
+    const unit = this.#match(this.#patterns.unit, text, number?.end ?? start)
+    if (unit === undefined) return before
+    const name = this.#unitFor(unit[1] ?? '', number ?? { value: 1, isFraction: false })
+    const said = number === undefined ? name : `${number.said} ${name}`
+    const end = (number?.end ?? start) + unit[0].length
+    return this.#rate(text, { said: `${before.said} ${per} ${said}`, end })
+  }
+
+  /** Whether a number without a unit may belong to what follows: to another number, or as an ordinal. */
+  #goesOn(text: string, end: number): boolean {
+    if (/^ \p{N}/u.test(text.slice(end, end + 3))) return true
+    const after = /^\. ?(?=(\S))/u.exec(text.slice(end, end + 4))?.[1]
+    if (after === undefined) return false
+    return this.#rules.ordinalDot === 'always' || /\p{Ll}|\p{N}/u.test(after)
+  }
+
+  #word(text: string, at: number): Read | undefined {
+    const { single, unsafe, words } = this.#rules
+    const dotted = this.#match(this.#patterns.dotted, text, at)?.[0].trimEnd()
+    if (dotted !== undefined) {
+      const known = words[this.#small(dotted).replaceAll(' ', '')]
+      return known === undefined ? undefined : this.#abbreviated(text, known, at + dotted.length)
+    }
+    const word = this.#match(this.#patterns.word, text, at)?.[0]
+    if (word === undefined) return undefined
+    const end = at + word.length
+    const next = text[end] ?? ''
+    if (/\p{N}/u.test(next)) return undefined
+    const small = this.#small(word)
+    const [withSign, plain] = [words[small + next], words[small]]
+    if (withSign !== undefined && /[./]/.test(next))
+      return this.#abbreviated(text, withSign + (next === '/' ? ' ' : ''), end + 1)
+    if (plain !== undefined) return { said: plain, end }
+    if (word.length > 1 && this.#rules.units[word] !== undefined)
+      return { said: this.#unitFor(word, undefined), end }
+    const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
+    if (unsafe.includes(small)) return undefined
+    if (!this.#isWord(word, isInitial || single.includes(small))) return undefined
+    if (isInitial) return { said: word, end: end + 1 }
+    if (this.#endsAbbreviation(text, end, word)) return undefined
+    const isShouted = word.length > 1 && word === word.toLocaleUpperCase(this.#language)
+    return { said: isShouted && this.#isLatin() ? small : word, end }
+  }
+
+  #isLatin(): boolean {
+    return this.#rules.script === 'Latin'
+  }
+
+  #small(word: string): string {
+    return word.toLocaleLowerCase(this.#language)
+  }
+
+  /** A known abbreviation, whose full stop may end the sentence too. */
+  #abbreviated(text: string, said: string, end: number): Read {
+    const isLast = text[end - 1] === '.' && /^(?:$|\n| \p{Lu})/u.test(text.slice(end, end + 3))
+    return { said: isLast ? `${said}.` : said, end }
+  }
+
+  #isWord(word: string, isSingle: boolean): boolean {
+    if (!this.#patterns.script.test(word)) return false
+    if (/^.$/u.test(word)) return isSingle
+    if (!this.#isLatin()) return true
+    const upper = word.toLocaleUpperCase(this.#language)
+    if (word === upper) return word.length >= CAPITALS_MIN || this.#rules.capitals.includes(word)
+    if (/\p{Ll}\p{M}*\p{Lu}/u.test(word)) return false
+    return /[aeiouyıæøœ]/.test(word.normalize('NFD').toLowerCase()) || /^[’']/u.test(word)
+  }
+
+  /** Whether the full stop behind a word stands in a sentence: it shortens the word. */
+  #endsAbbreviation(text: string, end: number, word: string): boolean {
+    const after = /^\. ?(?=(\S))/u.exec(text.slice(end, end + 4))?.[1]
+    if (after === undefined) return false
+    return /\p{Ll}/u.test(after) || (/\p{N}/u.test(after) && word.length <= SHORT_WORD_CHARS)
+  }
+
+  #punctuation(text: string, at: number): Read | undefined {
+    const sign = text[at] ?? ''
+    const [before, after] = [text[at - 1] ?? '\n', text[at + 1] ?? '\n']
+    if (sign === '\n') return { said: /[\p{L}\p{N}]$/u.test(before) ? '.\n' : '\n', end: at + 1 }
+    if (sign === ' ') return { said: ' ', end: at + 1 }
+    if (/[-–—]/u.test(sign)) {
+      const isPause = /\s/.test(before) && /^\s[^\d\s]/u.test(text.slice(at + 1, at + 3))
+      return isPause ? { said: ',', end: at + 1 } : undefined
+    }
+    if (/["'’′]/u.test(sign) && /\p{N}/u.test(before)) return undefined
+    if (/[.,:،]/u.test(sign) && /\p{N}/u.test(after)) return undefined
+    return /[.,;:!?…()[\]"'“”„‟«»‹›‘’‚¿¡،؛؟]/u.test(sign) ? { said: sign, end: at + 1 } : undefined
+  }
+}
+
+/** Whether something that begins with digits may end here. */
+const isBoundary = (text: string, end: number): boolean =>
+  !/^[\p{L}\p{N}\p{M}%°/]/u.test(text.slice(end, end + 2))
+
+const readers = new Map<string, SentenceReader>()
+
+/** The words of a text in a language, for a voice of that language; undefined if they cannot be told for sure. */
+export function spokenWords(text: string, language: string): string | undefined {
+  const primary = primaryOf(language)
+  const rules = RULES.get(primary)
+  if (rules === undefined) return undefined
+  const reader = readers.get(primary) ?? new SentenceReader(primary, rules)
+  readers.set(primary, reader)
+  return reader.read(
+    text
+      .replace(/[^\S\n]+/gu, ' ')
+      .replaceAll('μ', 'µ')
+      .replaceAll('ـ', '')
+      .replace(/[½¼¾⅓⅔]/gu, (glyph) => ` ${GLYPHS[glyph]} `)
+      .replace(/ {2,}/g, ' ')
+      .trim(),
+  )
+}
