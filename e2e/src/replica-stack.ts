@@ -27,6 +27,9 @@ type ReplicaOffer = {
   readonly periodsPerPurchase?: number
 }
 
+/** A JSON-RPC edge before the ledger, in place of its own. */
+export type OwnEdge = { readonly rpcUrl: string; stop(): Promise<void> }
+
 export type ReplicaStack = {
   readonly devnet: Devnet
   readonly contract: `0x${string}`
@@ -46,8 +49,11 @@ export type ReplicaStack = {
 export async function startReplicaStack(
   { periodsPerPurchase, ...offer }: ReplicaOffer,
   count = 3,
+  openEdge?: (devnet: Devnet) => Promise<OwnEdge>,
 ): Promise<ReplicaStack> {
   const devnet = await startDevnet()
+  const edge = await openEdge?.(devnet)
+  const rpcUrl = edge?.rpcUrl ?? devnet.rpcUrl
   const newRecorders = ['second', 'third']
     .slice(0, count - 1)
     .map((name) =>
@@ -55,7 +61,7 @@ export async function startReplicaStack(
     )
   const recorders = [devnetAccount(devnet, 'recorder'), ...(await Promise.all(newRecorders))]
   const { contract } = await deployAccessWindow({
-    rpcUrl: devnet.rpcUrl,
+    rpcUrl,
     chainId: devnet.chainId,
     ownerKey: devnetAccount(devnet, 'owner').privateKey,
     forwarder: devnetAccount(devnet, 'operator').evmAddress,
@@ -75,7 +81,7 @@ export async function startReplicaStack(
       environment: {
         ...environment,
         // Each under a name of its own, since on the network each would have an address of its own.
-        LEDGER_RPC_URL: `${devnet.rpcUrl}/as/access-${at}`,
+        LEDGER_RPC_URL: edge === undefined ? `${rpcUrl}/as/access-${at}` : rpcUrl,
         MIRROR_URL: `${devnet.mirrorUrl}/as/access-${at}`,
         RECORDER_KEY: recorders[at]?.privateKey ?? '',
         RECORDER_COUNT: String(recorders.length),
@@ -99,6 +105,7 @@ export async function startReplicaStack(
   }
   const stop = async (): Promise<void> => {
     for (const service of processes.values()) await service.stop()
+    await edge?.stop()
     await devnet.stop()
   }
   try {

@@ -2,7 +2,13 @@
 // with the environment that an operator would set. Nothing is printed here.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Devnet, startDevnet, startXLayer, type XLayer } from '@tallystick/devnet'
+import {
+  type Devnet,
+  SEND_LATENCY_MS,
+  startDevnet,
+  startXLayer,
+  type XLayer,
+} from '@tallystick/devnet'
 import { deployAccessWindow, LOCAL_OFFER } from '../../services/access/src/command/deploy.ts'
 import { seedRecords } from '../../services/care/src/seed/seed-records.ts'
 import type { StackPorts } from './ports.ts'
@@ -88,6 +94,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
       rpcPort: ports.rpc,
       mirrorPort: ports.mirror,
       consensusPort: ports.consensus,
+      sendLatencyMs: SEND_LATENCY_MS,
     })
     xlayer = await startXLayer({ port: ports.xlayer })
     begin('deploying the access contract')

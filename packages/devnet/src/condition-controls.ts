@@ -36,6 +36,13 @@ export function conditionControls(faults: NetworkFaults) {
       if (latency.min > latency.max) throw new Error('min is above max')
       faults.sendLatencyMs = latency
     },
+    /**
+     * Answers as relays before 0.79: the price in block headers is in tinybar, so that fees derived from it are refused, and a
+     * wrong nonce has a code of its own.
+     */
+    setOldRelay(isOld: boolean): void {
+      faults.isOldRelay = isOld
+    },
     /** Receipts, and transactions by hash, show up this many milliseconds after their block. */
     setReceiptDelayMs(ms: number): void {
       faults.receiptDelayMs = ms

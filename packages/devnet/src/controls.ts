@@ -4,8 +4,8 @@
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
 import { conditionControls } from './condition-controls.ts'
-import { isStatus } from './consensus/signed-transfer.ts'
-import type { TransferService } from './consensus/transfer-service.ts'
+import { isStatus } from './consensus/signed-transaction.ts'
+import type { TransactionService } from './consensus/transaction-service.ts'
 import type { AccountKey } from './ledger/account-key.ts'
 import type { Entity } from './ledger/account-registry.ts'
 import { entityNumber } from './ledger/entity-id.ts'
@@ -27,7 +27,7 @@ export type DevnetControls = ReturnType<typeof createControls>
 export function createControls(parts: {
   ledger: Ledger
   scheduler: Scheduler
-  transfers: TransferService
+  transfers: TransactionService
 }) {
   const { ledger, scheduler, transfers } = parts
   const { faults } = ledger

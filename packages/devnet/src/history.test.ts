@@ -69,7 +69,7 @@ describe('L19: history is bounded', () => {
     devnet.controls.setReadLagMs(3_600_000)
     const shown = Number((await rpc(devnet, 'eth_blockNumber')).result)
     expect(shown).toBeGreaterThan(block)
-    expect(await rpc(devnet, 'eth_getBalance', [receiver])).toHaveProperty('result')
+    expect(await rpc(devnet, 'eth_getBalance', [receiver, 'latest'])).toHaveProperty('result')
     devnet.controls.setReadLagMs(0)
   })
 })

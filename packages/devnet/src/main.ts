@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type ControlCall, HELP, readArguments } from './command/read-arguments.ts'
 import { controlled, welcome, welcomeToXLayer } from './command/welcome.ts'
+import { SEND_LATENCY_MS } from './ledger/network-faults.ts'
 import { type Devnet, startDevnet } from './start-devnet.ts'
 import { startXLayer, type XLayer } from './xlayer/start-xlayer.ts'
 
@@ -17,7 +18,7 @@ async function main(): Promise<number> {
     return 2
   }
   try {
-    const devnet = await startDevnet(wanted)
+    const devnet = await startDevnet({ sendLatencyMs: SEND_LATENCY_MS, ...wanted })
     const xLayer = await startXLayerIfWanted(wanted, devnet)
     const ledgers = [devnet, ...(xLayer === undefined ? [] : [xLayer])]
     const ended = stopOnSignal(ledgers)

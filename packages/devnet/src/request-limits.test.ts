@@ -47,7 +47,12 @@ describe('L18: request limits', () => {
       }
       const refused = {
         status: 429,
-        body: { error: { code: -32605, message: `IP Rate limit exceeded on ${method}` } },
+        body: {
+          error: {
+            code: -32605,
+            message: expect.stringContaining(`] IP Rate limit exceeded on ${method}`),
+          },
+        },
       }
       expect(await call(method)).toMatchObject(refused)
       const inBatch = await fetch(devnet.rpcUrl, { method: 'POST', body: batch })

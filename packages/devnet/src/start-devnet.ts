@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { startAnvilGenerations } from './anvil/anvil-generations.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
-import { createTransferService } from './consensus/transfer-service.ts'
+import { createTransactionService } from './consensus/transaction-service.ts'
 import { createControls } from './controls.ts'
 import { completeOpenTransfers } from './ledger/complete-transfers.ts'
 import { type ConsensusClock, createConsensusClock } from './ledger/consensus-clock.ts'
@@ -14,6 +14,7 @@ import { STATES_KEPT } from './ledger/evm.ts'
 import { createAccount, createGenesis, type NewAccount } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
+import type { NetworkConditions } from './ledger/network-faults.ts'
 import { createScheduler } from './ledger/scheduler.ts'
 import { hostAndPort, reachableHost, requireFreePort } from './listen.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
@@ -47,6 +48,8 @@ export type DevnetOptions = {
    * behind it. The ledger's time is `clock` minus this.
    */
   serverClockOffMs?: number
+  /** How long a send takes, as `setSendLatencyMs` sets it; no time by default. */
+  sendLatencyMs?: NetworkConditions['sendLatencyMs']
 }
 
 /** A running local Hedera. */
@@ -65,6 +68,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
   const clock = createConsensusClock(shifted(base, () => -serverClockOffMs))
   const { anvil, ledger } = await startLedger(clock)
   ledger.faults.serverClockOffMs = serverClockOffMs
+  ledger.faults.sendLatencyMs = options.sendLatencyMs ?? ledger.faults.sendLatencyMs
   const closers: (() => unknown)[] = []
   /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
@@ -83,7 +87,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
     const scheduler = createScheduler(ledger)
     await scheduler.install()
     const accounts = await createGenesis(ledger)
-    const transfers = createTransferService(ledger, options.wallClock ?? systemClock)
+    const transfers = createTransactionService(ledger, options.wallClock ?? systemClock)
     const controlled = {
       accounts,
       async createAccount(account: NewAccount) {

@@ -10,10 +10,10 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import { resolveAccount } from './resolve-account.ts'
-import { readAccount, type Status, statusNumber } from './signed-transfer.ts'
-import type { Knowledge, TransferService } from './transfer-service.ts'
+import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
+import type { Knowledge, TransactionService } from './transaction-service.ts'
 
-type QueryContext = { ledger: Ledger; transfers: TransferService }
+type QueryContext = { ledger: Ledger; transfers: TransactionService }
 
 /** An answer without its header; `status` if it is not `OK`. */
 type Body = { status?: Status; [field: string]: unknown }

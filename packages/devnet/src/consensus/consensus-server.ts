@@ -11,38 +11,49 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
 import { hostAndPort } from '../listen.ts'
 import { QUERIES } from './answer-query.ts'
-import { decodeSignedTransfer, type Status, statusNumber } from './signed-transfer.ts'
-import type { TransferService } from './transfer-service.ts'
+import {
+  decodeSignedTransaction,
+  ETHEREUM_BYTES_MAX,
+  type Status,
+  statusNumber,
+} from './signed-transaction.ts'
+import type { TransactionService } from './transaction-service.ts'
 
 type Answer = (request: Buffer) => Promise<Uint8Array>
 
 /**
- * Serves `proto.CryptoService` without TLS, as SDKs expect on any port but 50212.
+ * Serves the consensus node's services without TLS, as SDKs expect on any port but 50212.
  * @throws the operating system's error if the port is taken
  */
 export async function startConsensusServer(options: {
   ledger: Ledger
-  transfers: TransferService
+  transfers: TransactionService
   host: string
   port: number
 }) {
   const { ledger, transfers } = options
   const server = new Server()
+  const submit =
+    (bytesMax?: number): Answer =>
+    async (request) =>
+      transactionResponse(await transfers.submit(request, bytesMax))
   const queries = Object.entries(QUERIES).map(([method, answer]): [string, Answer] => [
-    method,
+    `CryptoService/${method}`,
     (request) => answer({ ledger, transfers }, request),
   ])
-  const answers: { [method: string]: Answer } = {
-    cryptoTransfer: async (request) => transactionResponse(await transfers.submit(request)),
+  const answers: { [path: string]: Answer } = {
     ...Object.fromEntries(queries),
-    createAccount: notSupported,
-    updateAccount: notSupported,
-    cryptoDelete: notSupported,
-    approveAllowances: notSupported,
+    'CryptoService/cryptoTransfer': submit(),
+    'CryptoService/createAccount': notSupported,
+    'CryptoService/updateAccount': notSupported,
+    'CryptoService/cryptoDelete': notSupported,
+    'CryptoService/approveAllowances': notSupported,
+    'SmartContractService/callEthereum': submit(ETHEREUM_BYTES_MAX),
   }
-  for (const [method, answer] of Object.entries(answers)) {
+  for (const [path, answer] of Object.entries(answers)) {
+    const [, method = ''] = path.split('/')
     const definition = {
-      path: `/proto.CryptoService/${method}`,
+      path: `/proto.${path}`,
       requestStream: false as const,
       responseStream: false as const,
       requestSerialize: (bytes: Buffer) => bytes,
@@ -90,7 +101,7 @@ function handler(ledger: Ledger, { method, answer }: { method: string; answer: A
 /** Whether a request is a transaction for a node that is down. Queries name no node, so another one answers them. */
 function isForDownNode({ faults }: Ledger, request: Buffer): boolean {
   if (faults.downNodes.length === 0) return false
-  const transfer = decodeSignedTransfer(request)
+  const transfer = decodeSignedTransaction(request, ETHEREUM_BYTES_MAX)
   return (
     typeof transfer !== 'string' && faults.downNodes.includes(entityId(transfer.nodeNumber ?? 0))
   )

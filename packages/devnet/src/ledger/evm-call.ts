@@ -2,6 +2,7 @@
 
 import { type Address, decodeErrorResult, type Hex, numberToHex } from 'viem'
 import { AnvilRefused, INVALID_PARAMETERS, isFundsRefusal } from '../anvil/anvil-client.ts'
+import { makesAccount, NEW_ACCOUNT_GAS_MIN } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { TRANSACTION_GAS_MAX } from './network.ts'
 
@@ -51,7 +52,9 @@ export async function callEvm(
         throw cause
       },
     )
-    return { kind: 'returned', data: returned }
+    const isShort = read.method === 'eth_estimateGas' && BigInt(returned) < NEW_ACCOUNT_GAS_MIN
+    const isNew = isShort && (await makesAccount(ledger, to ?? null, valueTinybar ?? 0n))
+    return { kind: 'returned', data: isNew ? numberToHex(NEW_ACCOUNT_GAS_MIN) : returned }
   } catch (cause) {
     if (!(cause instanceof AnvilRefused) || cause.code === INVALID_PARAMETERS) throw cause
     if (isFundsRefusal(cause)) return { kind: 'unfunded' }

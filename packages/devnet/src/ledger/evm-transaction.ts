@@ -1,9 +1,9 @@
-import { type Address, type Hex, hexToBytes, stringToHex } from 'viem'
+import { type AccessList, type Address, type Hex, hexToBytes, stringToHex } from 'viem'
 import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
-import { transfersOf } from './records.ts'
+import { type Submission, transfersOf } from './records.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
 export const WEIBAR_PER_TINYBAR = 10_000_000_000n
@@ -20,8 +20,7 @@ export type Envelope = {
   valueWeibar: bigint
   to: Address | null
   data: Hex
-  /** The network refuses non-empty EIP-2930 access lists. */
-  hasAccessList: boolean
+  accessList: AccessList
   v: bigint
   r: Hex
   s: Hex
@@ -49,12 +48,34 @@ export type EvmTransaction = {
 /** An address whose code, 0xfe, halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 
+/** Gas of a transaction whose value makes a new account: the least that the relay states for it. */
+export const NEW_ACCOUNT_GAS_MIN = 610_000n
+
+/** Whether value sent there makes a new account: nothing is there, and the address is not a number. */
+export async function makesAccount(
+  ledger: Ledger,
+  to: Address | null,
+  value: bigint,
+): Promise<boolean> {
+  if (to === null || value === 0n || longZeroNumber(to) !== undefined) return false
+  if (ledger.accounts.byAddress(to) !== undefined) return false
+  // A contract that a contract created is known only once somebody asks for it.
+  return (await ledger.anvil.call('eth_getCode', [to, 'latest'])) === '0x'
+}
+
 /**
- * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts, or
- * to the long-zero address of a non-existent account, which no transfer can create.
+ * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts, to
+ * the long-zero address of a non-existent account, which no transfer can create, or to a new account without the gas for it.
  */
-function haltOf(ledger: Ledger, { to, valueWeibar }: Envelope): string | undefined {
-  const number = to === null || valueWeibar === 0n ? undefined : longZeroNumber(to)
+async function findHalt(
+  ledger: Ledger,
+  { to, valueWeibar, gas }: Envelope,
+): Promise<string | undefined> {
+  if (to === null || valueWeibar === 0n) return undefined
+  if (gas < NEW_ACCOUNT_GAS_MIN && (await makesAccount(ledger, to, valueWeibar))) {
+    return 'INSUFFICIENT_GAS'
+  }
+  const number = longZeroNumber(to)
   if (number === undefined) return undefined
   if (number <= SYSTEM_ACCOUNT_NUMBER_MAX) return 'INVALID_CONTRACT_ID'
   return ledger.accounts.byNumber(number) === undefined ? 'INVALID_ALIAS_KEY' : undefined
@@ -73,6 +94,8 @@ export async function runEvmTransaction(
     envelope: Envelope
     /** Consensus second of a scheduled call. */
     asOfSecond?: number
+    /** Undefined for what the JSON-RPC edge takes in, and for scheduled calls. */
+    submission?: Submission | undefined
   },
 ): Promise<EvmTransaction> {
   const { envelope, from } = request
@@ -80,11 +103,12 @@ export async function runEvmTransaction(
   const gasPriceTinybar = ledger.settings.gasPriceTinybar
   const consensusNs = ledger.clock.nextTimestamp()
   const to = envelope.to === null ? null : ledger.accounts.canonicalAddress(envelope.to)
-  const halt = haltOf(ledger, envelope)
+  const halt = await findHalt(ledger, envelope)
   const executed = await ledger.evm.execute({
     from,
     to: halt === undefined ? to : HALTING_ADDRESS,
     data: envelope.data,
+    accessList: envelope.accessList,
     valueTinybar: envelope.valueWeibar / WEIBAR_PER_TINYBAR,
     gas: envelope.gas,
     gasPriceTinybar,
@@ -107,7 +131,7 @@ export async function runEvmTransaction(
     revertReason: halt === undefined ? await revertReason(ledger, receipt) : stringToHex(halt),
   }
   ledger.transactions.add(transaction)
-  recordTransaction(ledger, transaction)
+  recordTransaction(ledger, transaction, request.submission)
   ledger.onExecuted(transaction)
   return transaction
 }
@@ -121,7 +145,11 @@ async function revertReason(ledger: Ledger, receipt: InnerReceipt): Promise<Hex 
   return (trace as { output?: Hex }).output ?? '0x'
 }
 
-function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
+function recordTransaction(
+  ledger: Ledger,
+  transaction: EvmTransaction,
+  submission: Submission | undefined,
+): void {
   const { receipt, consensusNs, envelope, gasPriceTinybar, isScheduled } = transaction
   const { contractAddress, to } = receipt
   const isSuccess = BigInt(receipt.status) === 1n
@@ -155,6 +183,7 @@ function recordTransaction(ledger: Ledger, transaction: EvmTransaction): void {
       innerHash: receipt.transactionHash,
       blockNumber: transaction.blockNumber,
     },
+    ...submission,
   })
 }
 

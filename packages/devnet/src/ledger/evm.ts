@@ -2,7 +2,14 @@
 // consensus second minus the lag by which a record block begins before its contents. Callers hold the serial queue.
 
 import type { Clock } from '@tallystick/service-kit'
-import { type Address, type Block, type Hex, numberToHex, type TransactionReceipt } from 'viem'
+import {
+  type AccessList,
+  type Address,
+  type Block,
+  type Hex,
+  numberToHex,
+  type TransactionReceipt,
+} from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { nsToSeconds, secondsToNs } from './records.ts'
 
@@ -16,6 +23,7 @@ type InnerTransaction = {
   from: Address
   to: Address | null
   data: Hex
+  accessList?: AccessList
   valueTinybar: bigint
   gas: bigint
   gasPriceTinybar: bigint
@@ -74,19 +82,10 @@ export function createEvm(options: {
     /** Executes one transaction in one block. @throws AnvilRefused if it never reaches the EVM */
     async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
       await options.beforeChange(newest())
-      const { consensusNs, data, from, nonce, to } = transaction
-      const sent = {
-        from,
-        to: to ?? undefined,
-        data,
-        value: numberToHex(transaction.valueTinybar),
-        gas: numberToHex(transaction.gas),
-        gasPrice: numberToHex(transaction.gasPriceTinybar),
-        nonce: nonce === undefined ? undefined : numberToHex(nonce),
-      }
+      const { consensusNs } = transaction
       const [, receipt] = (await anvil.batch([
         stamp(transaction.asOfSecond ?? nsToSeconds(consensusNs)),
-        ['eth_sendTransactionSync', [sent]],
+        ['eth_sendTransactionSync', [toSent(transaction)]],
       ])) as [unknown, InnerReceipt]
       remember(Number(receipt.blockNumber), consensusNs)
       return receipt
@@ -123,6 +122,19 @@ export function createEvm(options: {
     isStateKept: (number: number) => number > newest() - STATES_KEPT,
     /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
     blockRange: (number: number) => rangeOf(blocks, number),
+  }
+}
+
+function toSent({ accessList = [], nonce, ...transaction }: InnerTransaction): object {
+  return {
+    from: transaction.from,
+    to: transaction.to ?? undefined,
+    data: transaction.data,
+    value: numberToHex(transaction.valueTinybar),
+    gas: numberToHex(transaction.gas),
+    gasPrice: numberToHex(transaction.gasPriceTinybar),
+    nonce: nonce === undefined ? undefined : numberToHex(nonce),
+    ...(accessList.length > 0 && { accessList }),
   }
 }
 

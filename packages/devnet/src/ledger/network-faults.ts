@@ -1,7 +1,7 @@
 // Latencies, lags, limits and losses, which tests and `devnet_*` calls set and the edges obey. The profile LIKE_TESTNET has
 // the figures of the public network, each with its source.
 
-import type { Status } from '../consensus/signed-transfer.ts'
+import type { Status } from '../consensus/signed-transaction.ts'
 
 /** An edge of the ledger. */
 export type Edge = 'rpc' | 'mirror' | 'consensus'
@@ -60,6 +60,12 @@ const PROMPT: NetworkConditions = {
 }
 
 /**
+ * How long a send takes where people send: longer than ethers remembers a sender's nonce (250 ms), since its second send in a row
+ * would otherwise have the nonce of the first.
+ */
+export const SEND_LATENCY_MS = { min: 300, max: 300 }
+
+/**
  * The public network as third parties measured it: the relay answers a send after 3 to 8 s (it waits for consensus and the
  * mirror node), its reads lag 3 to 10 s and nonces 5 to 10 s (hiero-json-rpc-relay, issue 3716), and consensus takes 2 to 3
  * s. The loss of one answer in a hundred is our own assumption.
@@ -86,6 +92,8 @@ export function noFaults() {
     transactionsToDrop: 0,
     /** This many of the next native transfers pass the node's checks and are lost. */
     transfersToDrop: 0,
+    /** Whether the JSON-RPC edge answers as relays before 0.79 did; rpc/imitated-relay.ts says how. */
+    isOldRelay: false,
     /** While true, native transfers that pass the node's checks wait. */
     isConsensusHeld: false,
     /** Response codes for the next native transfers, in order, and where they apply. */

@@ -45,6 +45,12 @@ export function transfersOf(net: ReadonlyMap<string, bigint>): Transfer[] {
 /** A transaction's identity: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */
 type TransactionId = { account: string; validStartNs: bigint }
 
+/** How a transaction came to consensus, as its record tells. */
+export type Submission = Pick<
+  TransactionRecord,
+  'id' | 'node' | 'memo' | 'hash' | 'maxFeeTinybar' | 'validDurationSeconds'
+>
+
 /** A transaction that reached consensus, whatever its result. */
 export type TransactionRecord = {
   consensusNs: bigint

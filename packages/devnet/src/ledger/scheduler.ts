@@ -140,7 +140,7 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
         valueWeibar: schedule.valueTinybar * WEIBAR_PER_TINYBAR,
         to: lowerAddress(schedule.to),
         data: schedule.callData,
-        hasAccessList: false,
+        accessList: [],
         v: 0n,
         r: '0x0',
         s: '0x0',

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { InnerBlock } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
@@ -75,12 +76,13 @@ export async function findBlock(
 function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unknown } {
   const number = Number(block.number)
   const { from, to } = ledger.evm.blockRange(number)
+  const transaction = ledger.transactions.inBlock(number)
   return {
     count: ledger.records.between({ from, to }).length,
     gas_used: Number(block.gasUsed),
     hapi_version: '0.76.0',
     hash: toMirrorBlockHash(block.hash),
-    logs_bloom: block.logsBloom,
+    logs_bloom: bloomOf(transaction === undefined ? [] : networkLogs(transaction)),
     name: `${formatTimestamp(from).replace('.', '_')}.rcd.gz`,
     number,
     previous_hash: toMirrorBlockHash(block.parentHash),

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { type Address, type Hex, numberToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
-import type { InnerLog } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
+import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
-import { isNetworkLog } from '../rpc/outer-view.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
@@ -127,7 +126,7 @@ function details(
   if (transaction === undefined || !isVisible(ledger, transaction.consensusNs)) throw notFound()
   const logs = networkLogs(transaction).map((log, index) => ({
     address: log.address,
-    bloom: '0x',
+    bloom: bloomOf([log]),
     contract_id: ledger.accounts.idOf(log.address),
     data: log.data,
     index,
@@ -207,13 +206,19 @@ function toContractResult(
   const target = targetOf(transaction)
   const created = ledger.accounts.idOf(receipt.contractAddress ?? null)
   return {
-    access_list: envelope.type === 0 ? null : '0x',
+    access_list:
+      envelope.type === 0
+        ? null
+        : envelope.accessList.map(({ address, storageKeys }) => ({
+            address,
+            storage_keys: storageKeys,
+          })),
     address: target,
     amount: toJsonNumber(envelope.valueWeibar / weibarPerUnit),
     block_gas_used: Number(receipt.cumulativeGasUsed),
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
-    bloom: receipt.logsBloom,
+    bloom: bloomOf(networkLogs(transaction)),
     call_result: null,
     chain_id: numberToHex(CHAIN_ID),
     contract_id: ledger.accounts.idOf(target),
@@ -240,11 +245,6 @@ function toContractResult(
     type: transaction.isScheduled ? null : envelope.type,
     v: transaction.isScheduled ? null : Number(envelope.v),
   }
-}
-
-/** The logs of a transaction that exist on the network. */
-export function networkLogs(transaction: EvmTransaction): InnerLog[] {
-  return transaction.receipt.logs.filter(isNetworkLog)
 }
 
 /** A number written with all its digits: above 2^53 a JavaScript number would lose the last ones. */

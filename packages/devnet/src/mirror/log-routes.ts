@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
+import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
-import { networkLogs, visibleTransactions } from './contract-routes.ts'
+import { visibleTransactions } from './contract-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import { BY_TIME, type ListRequest, pageOf, type Range } from './mirror-query.ts'
 
@@ -67,7 +68,7 @@ function logPage(
       address: log.address,
       block_hash: toMirrorBlockHash(transaction.receipt.blockHash),
       block_number: transaction.blockNumber,
-      bloom: '0x',
+      bloom: bloomOf([log]),
       contract_id: ledger.accounts.idOf(log.address),
       data: log.data,
       index,

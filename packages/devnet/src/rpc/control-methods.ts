@@ -87,6 +87,7 @@ const CONTROLS: {
   answerPromptly: [],
   seedChance: [count],
   setSendLatencyMs: [latency],
+  setOldRelay: [isOn],
   setReceiptDelayMs: [count],
   setConsensusDelayMs: [count],
   setRequestLimits: [z.union([z.enum(['public', 'none']), requestLimits])],

@@ -3,10 +3,9 @@
 import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { lowerAddress } from '../ledger/entity-id.ts'
-import type { InnerLog } from '../ledger/evm.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { blockNumberOf, numberOfHash, visibleBlock } from './block-methods.ts'
-import { isNetworkLog, type JsonObject, toOuterLog } from './outer-view.ts'
+import { type JsonObject, outerLogs } from './outer-view.ts'
 import {
   addressParameter,
   hashParameter,
@@ -147,16 +146,16 @@ function logsBetween(
 ): JsonObject[] {
   const { addresses, topics = [] } = range.criteria
   const wanted = addresses?.map((one) => ledger.accounts.canonicalAddress(one))
-  const isWanted = (log: InnerLog): boolean =>
-    isNetworkLog(log) &&
-    (wanted === undefined || wanted.includes(lowerAddress(log.address))) &&
-    topics.every((one, at) => one === null || [one].flat().includes(log.topics[at] ?? null))
+  const isWanted = (log: JsonObject): boolean =>
+    (wanted === undefined || wanted.includes(lowerAddress(String(log['address'])))) &&
+    topics.every(
+      (choice, at) =>
+        choice === null || [choice].flat().includes((log['topics'] as Hex[])[at] ?? null),
+    )
   const found: JsonObject[] = []
   for (let number = range.from; number <= range.to; number += 1) {
     const transaction = ledger.transactions.inBlock(number)
-    for (const log of transaction?.receipt.logs ?? []) {
-      if (isWanted(log)) found.push(toOuterLog(log, transaction?.hash ?? log.transactionHash))
-    }
+    if (transaction !== undefined) found.push(...outerLogs(transaction).filter(isWanted))
   }
   return found
 }

@@ -12,6 +12,7 @@ const FEE_HISTORY_BLOCKS_MAX = 10
 
 /** Methods that the relay knows and refuses. */
 const UNSUPPORTED = [
+  'eth_blobBaseFee',
   'eth_coinbase',
   'eth_getProof',
   'eth_getWork',
@@ -21,7 +22,6 @@ const UNSUPPORTED = [
   'eth_sign',
   'eth_signTransaction',
   'eth_submitHashrate',
-  'eth_submitWork',
   'eth_createAccessList',
   'eth_simulateV1',
   'net_peerCount',
@@ -43,6 +43,7 @@ export function networkMethods(ledger: Ledger): RpcMethods {
     eth_syncing: () => false,
     eth_mining: () => false,
     eth_hashrate: () => '0x0',
+    eth_submitWork: () => false,
     eth_gasPrice: () => toWeibar(ledger.settings.gasPriceTinybar),
     eth_maxPriorityFeePerGas: () => '0x0',
     eth_feeHistory: (p) => feeHistory(ledger, p),
@@ -65,7 +66,7 @@ async function feeHistory(ledger: Ledger, p: readonly unknown[]): Promise<JsonOb
     throw refusals.invalidParameter(0, 'Expected a block count')
   }
   const count = Math.min(asked, FEE_HISTORY_BLOCKS_MAX, newest + 1)
-  const percentiles = Array.isArray(p[2]) ? p[2] : undefined
+  const percentiles = Array.isArray(p[2]) && p[2].length > 0 ? p[2] : undefined
   const price = toWeibar(ledger.settings.gasPriceTinybar)
   // The relay reports a ratio of one half whatever the blocks held, and no tips.
   return {

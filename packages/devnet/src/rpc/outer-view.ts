@@ -1,33 +1,47 @@
 // How the ledger looks from outside: tinybar become weibar, anvil's hashes become the hashes that senders know, and the
 // system contracts' own logs, which the network does not have, are left out.
 
-import { type Hex, numberToHex } from 'viem'
-import { longZeroNumber } from '../ledger/entity-id.ts'
-import type { InnerBlock, InnerLog } from '../ledger/evm.ts'
+import { type Hex, numberToHex, zeroAddress, zeroHash } from 'viem'
+import type { InnerBlock } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
+import { CHAIN_ID } from '../ledger/network.ts'
+import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 
 /** A JSON object on its way out. */
 export type JsonObject = { [name: string]: unknown }
 
-/** Entities up to this number are the network's own, including its system contracts. */
-const SYSTEM_NUMBER_MAX = 1_000
+/** What the relay shows as a receipt's state root: that of an empty trie. */
+const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+
+/** What the relay writes into every header: the network's gas in a block, and nothing that comes of mining. */
+const HEADER = {
+  blobGasUsed: undefined,
+  difficulty: '0x0',
+  excessBlobGas: undefined,
+  extraData: '0x',
+  gasLimit: numberToHex(150_000_000),
+  miner: zeroAddress,
+  mixHash: zeroHash,
+  nonce: '0x0000000000000000',
+  parentBeaconBlockRoot: undefined,
+  totalDifficulty: '0x0',
+  withdrawalsRoot: zeroHash,
+}
 
 /** Tinybar as weibar, in hex. */
 export function toWeibar(tinybar: bigint | Hex): Hex {
   return numberToHex(BigInt(tinybar) * WEIBAR_PER_TINYBAR)
 }
 
-/** A log with the hash that the sender knows. */
-export function toOuterLog(log: InnerLog, hash: Hex): JsonObject {
-  return { ...log, transactionHash: hash, removed: false }
-}
-
-/** Whether a log exists on the network: those of the emulated system contracts do not. */
-export function isNetworkLog(log: InnerLog): boolean {
-  const number = longZeroNumber(log.address)
-  return number === undefined || number > SYSTEM_NUMBER_MAX
+/** The logs of a transaction, numbered in its block, with the hash that the sender knows. */
+export function outerLogs(transaction: EvmTransaction): JsonObject[] {
+  return networkLogs(transaction).map((log, index) => ({
+    ...log,
+    logIndex: numberToHex(index),
+    transactionHash: transaction.hash,
+    removed: false,
+  }))
 }
 
 /** A transaction as shown by `eth_getTransactionByHash`. */
@@ -42,16 +56,18 @@ export function toOuterTransaction(transaction: EvmTransaction): JsonObject {
     to: envelope.to,
     nonce: numberToHex(envelope.nonce),
     gas: numberToHex(envelope.gas),
-    // The network charges its own price, whatever was offered.
-    gasPrice: toWeibar(transaction.gasPriceTinybar),
-    value: numberToHex(envelope.valueWeibar - (envelope.valueWeibar % WEIBAR_PER_TINYBAR)),
+    // What was offered; the network charges its own price.
+    gasPrice: numberToHex(envelope.gasPriceWeibar ?? 0n),
+    value: numberToHex(envelope.valueWeibar),
     input: envelope.data,
     type: numberToHex(envelope.type),
     chainId: numberToHex(CHAIN_ID),
     v: numberToHex(envelope.v),
-    r: envelope.r,
-    s: envelope.s,
-    ...(envelope.type === 0 ? {} : { accessList: [], yParity: numberToHex(envelope.v % 2n) }),
+    r: numberToHex(BigInt(envelope.r)),
+    s: numberToHex(BigInt(envelope.s)),
+    ...(envelope.type === 0
+      ? {}
+      : { accessList: envelope.accessList, yParity: numberToHex(envelope.v % 2n) }),
     ...(envelope.type === 2
       ? {
           maxFeePerGas: numberToHex(envelope.maxFeePerGasWeibar ?? 0n),
@@ -71,12 +87,13 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
     transactionIndex: receipt.transactionIndex,
     from: transaction.from,
     to: transaction.envelope.to,
-    contractAddress: receipt.contractAddress,
+    contractAddress: receipt.contractAddress ?? transaction.envelope.to,
     cumulativeGasUsed: receipt.cumulativeGasUsed,
     gasUsed: receipt.gasUsed,
     effectiveGasPrice: toWeibar(transaction.gasPriceTinybar),
-    logs: receipt.logs.filter(isNetworkLog).map((log) => toOuterLog(log, transaction.hash)),
-    logsBloom: receipt.logsBloom,
+    logs: outerLogs(transaction),
+    logsBloom: bloomOf(networkLogs(transaction)),
+    root: EMPTY_ROOT,
     status: receipt.status,
     type: numberToHex(transaction.envelope.type),
     ...(transaction.revertReason === undefined ? {} : { revertReason: transaction.revertReason }),
@@ -87,11 +104,13 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
 export function toOuterBlock(ledger: Ledger, block: InnerBlock, isFull: boolean): JsonObject {
   const transaction = ledger.transactions.inBlock(Number(block.number))
   const shown = transaction === undefined ? [] : [transaction]
+  const { gasPriceTinybar } = ledger.pricesAt(ledger.evm.blockRange(Number(block.number)).to)
+  const { isOldRelay } = ledger.faults
   return {
     ...block,
-    // The public relay's header carries the price in tinybar, so fees must never be derived from it.
-    baseFeePerGas: numberToHex(ledger.settings.gasPriceTinybar),
-    gasLimit: numberToHex(TRANSACTION_GAS_MAX),
+    baseFeePerGas: isOldRelay ? numberToHex(gasPriceTinybar) : toWeibar(gasPriceTinybar),
+    ...HEADER,
+    logsBloom: bloomOf(transaction === undefined ? [] : networkLogs(transaction)),
     transactions: isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),
   }
 }

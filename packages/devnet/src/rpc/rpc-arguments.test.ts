@@ -17,6 +17,11 @@ afterAll(async () => {
 test.each([
   ['eth_getBalance', ['0x12', 'latest'], -32602],
   ['eth_getBalance', [], -32602],
+  ['eth_getBalance', [EXCHANGE_RATE], -32602],
+  ['eth_getBlockByNumber', ['latest'], -32602],
+  ['eth_getUncleCountByBlockHash', ['0x12'], -32602],
+  ['eth_getTransactionByBlockNumberAndIndex', ['latest', 1], -32602],
+  ['eth_getCode', [EXCHANGE_RATE, 'soon'], -32602],
   ['eth_getTransactionReceipt', ['0x12'], -32602],
   ['eth_getBlockByNumber', ['soon', false], -32602],
   ['eth_getLogs', [{ fromBlock: '0x2', toBlock: '0x1' }], -39013],

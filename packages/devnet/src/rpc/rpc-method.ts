@@ -8,10 +8,13 @@ export class RpcError extends Error {
   override name = 'RpcError'
   readonly code: number
   readonly data: string | undefined
-  constructor(code: number, message: string, data?: string) {
+  /** What relays before 0.79 gave in place of `code`. */
+  readonly oldCode: number
+  constructor(code: number, message: string, more: { data?: string; oldCode?: number } = {}) {
     super(message)
     this.code = code
-    this.data = data
+    this.data = more.data
+    this.oldCode = more.oldCode ?? code
   }
 }
 
@@ -22,8 +25,11 @@ export function httpStatusOf(code: number): number {
   return code === -32605 ? 429 : 400
 }
 
-const refusal = (code: number, message: string, data?: string): RpcError =>
-  new RpcError(code, message, data)
+const refusal = (
+  code: number,
+  message: string,
+  more?: { data?: string; oldCode?: number },
+): RpcError => new RpcError(code, message, more)
 
 export const refusals = {
   parseError: () => refusal(-32700, 'Unable to parse JSON'),
@@ -40,7 +46,8 @@ export const refusals = {
   rateLimited: (method: string) => refusal(-32605, `IP Rate limit exceeded on ${method}`),
   batchTooLarge: (amount: number, max: number) =>
     refusal(-32203, `Batch request amount ${amount} exceeds max ${max}`),
-  unsupportedTransactionType: () => refusal(-32611, 'Unsupported transaction type'),
+  unsupportedTransactionType: (type: number) =>
+    refusal(-32611, `Unsupported transaction type: txType=${type}`),
   gasLimitTooHigh: (gas: bigint, max: number) =>
     refusal(-32005, `Transaction gas limit '${gas}' exceeds max gas per sec limit '${max}'`),
   gasLimitTooLow: (gas: bigint, needed: number) =>
@@ -54,11 +61,14 @@ export const refusals = {
     refusal(-32000, `ChainId (${requested}) not supported. The correct chainId is ${current}`),
   valueTooLow: () =>
     refusal(-32602, "Value can't be non-zero and less than 10_000_000_000 wei which is 1 tinybar"),
-  // The relay also has positive codes for the two nonce refusals.
   nonceTooLow: ({ provided, current }: { provided: number; current: number }) =>
-    refusal(32001, `Nonce too low. Provided nonce: ${provided}, current nonce: ${current}`),
+    refusal(-32000, `Nonce too low. Provided nonce: ${provided}, current nonce: ${current}`, {
+      oldCode: 32001,
+    }),
   nonceTooHigh: ({ provided, current }: { provided: number; current: number }) =>
-    refusal(32002, `Nonce too high. Provided nonce: ${provided}, current nonce: ${current}`),
+    refusal(-32000, `Nonce too high. Provided nonce: ${provided}, current nonce: ${current}`, {
+      oldCode: 32002,
+    }),
   insufficientBalance: () => refusal(-32000, 'Insufficient funds for transfer'),
   resourceNotFound: (what: string) => refusal(-32001, `Requested resource not found. ${what}`),
   rejected: (status: string) => refusal(-32003, `Transaction rejected: ${status}`),
@@ -71,7 +81,7 @@ export const refusals = {
   unknownBlock: () => refusal(-39012, 'Unknown block'),
   filterNotFound: () => refusal(-32001, 'Filter not found'),
   reverted: (reason: string | undefined, data: string) =>
-    refusal(3, `execution reverted${reason === undefined ? '' : `: ${reason}`}`, data),
+    refusal(3, `execution reverted: ${reason ?? 'CONTRACT_REVERT_EXECUTED'}`, { data }),
 }
 
 /** One JSON-RPC method: parameters in, result out; refusals are thrown as RpcError. */

@@ -1,6 +1,7 @@
 // The JSON-RPC edge: weibar outside, tinybar inside. One POST route accepts single calls and batches; everything else is
 // in the method files next to this one.
 
+import { randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -10,6 +11,7 @@ import { blockMethods } from './block-methods.ts'
 import { logMethods } from './log-methods.ts'
 import { networkMethods } from './network-methods.ts'
 import type { JsonObject } from './outer-view.ts'
+import { checkArguments } from './rpc-arguments.ts'
 import { httpStatusOf, RpcError, type RpcMethods, refusals, required } from './rpc-method.ts'
 import { sendRawTransaction } from './send-raw-transaction.ts'
 import { stateMethods } from './state-methods.ts'
@@ -22,6 +24,9 @@ const BODY_BYTES_MAX = 1_048_576
 
 /** The window of the relay's limits (LIMIT_DURATION), milliseconds. */
 const LIMIT_MS = 60_000
+
+/** Methods of a validator and of a pool, which the relay refuses as unsupported. */
+const UNSUPPORTED_NAMES = /^(?:engine|txpool)_/
 
 const HINT = `This is a JSON-RPC endpoint of a local Hedera. Try:
 curl -s -X POST -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' `
@@ -51,6 +56,7 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
     forceCloseConnections: true,
+    genReqId: () => randomUUID(),
     rewriteUrl: withoutCaller,
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -90,6 +96,7 @@ export function createRpcServer(ledger: Ledger, controls: RpcMethods): FastifyIn
     const answer = await answerBody(text, {
       methods,
       admit: (method) => admit(caller, method),
+      failure: ledger.faults.isOldRelay ? oldFailure : failureOf(request.id),
     })
     if (!isControl(text) && isAnswerLost(ledger.faults, 'rpc', text)) {
       request.raw.socket.destroy()
@@ -109,6 +116,7 @@ function isControl(body: unknown): boolean {
 type Answering = {
   readonly methods: ReadonlyMap<string, RpcMethods[string]>
   readonly admit: (method: string) => void
+  readonly failure: (id: unknown, error: RpcError) => JsonObject
 }
 
 /** A single call's HTTP status; a batch is always 200. */
@@ -125,26 +133,33 @@ async function answerBody(
   try {
     body = JSON.parse(text)
   } catch {
-    return failure(null, refusals.parseError())
+    return answering.failure(null, refusals.parseError())
   }
   if (!Array.isArray(body)) return answerCall(answering, body)
   if (body.length > BATCH_CALLS_MAX) {
-    return failure(null, refusals.batchTooLarge(body.length, BATCH_CALLS_MAX))
+    return answering.failure(null, refusals.batchTooLarge(body.length, BATCH_CALLS_MAX))
   }
   return body.length === 0
-    ? failure(null, refusals.invalidRequest())
+    ? answering.failure(null, refusals.invalidRequest())
     : Promise.all(body.map((call) => answerCall(answering, call)))
 }
 
-async function answerCall({ methods, admit }: Answering, call: unknown): Promise<JsonObject> {
+async function answerCall(answering: Answering, call: unknown): Promise<JsonObject> {
+  const { admit, methods } = answering
   const { id = null, method, params = [] } = toCall(call)
+  // Controls are no methods of the relay, whose words have the request's id.
+  const failure = String(method).startsWith('devnet_') ? oldFailure : answering.failure
   if (typeof method !== 'string' || !Array.isArray(params)) {
     return failure(id, refusals.invalidRequest())
   }
   const run = methods.get(method)
-  if (run === undefined) return failure(id, refusals.methodNotFound(method))
+  if (run === undefined) {
+    const isKnown = UNSUPPORTED_NAMES.test(method)
+    return failure(id, isKnown ? refusals.unsupportedMethod() : refusals.methodNotFound(method))
+  }
   try {
     admit(method)
+    checkArguments(method, params)
     return { jsonrpc: '2.0', id, result: (await run(params)) ?? null }
   } catch (cause) {
     if (cause instanceof RpcError) return failure(id, cause)
@@ -157,7 +172,15 @@ function toCall(call: unknown): { id?: unknown; method?: unknown; params?: unkno
   return typeof call === 'object' && call !== null ? call : {}
 }
 
-function failure(id: unknown, error: RpcError): JsonObject {
-  const { code, message, data } = error
-  return { jsonrpc: '2.0', id, error: { code, message, ...(data === undefined ? {} : { data }) } }
+/** A refusal, with the id of its request. */
+const failureOf =
+  (requestId: string) =>
+  (id: unknown, { code, message, data }: RpcError): JsonObject => ({
+    jsonrpc: '2.0',
+    id,
+    error: { code, message: `[Request ID: ${requestId}] ${message}`, ...(data && { data }) },
+  })
+
+function oldFailure(id: unknown, { oldCode: code, message, data }: RpcError): JsonObject {
+  return { jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } }
 }

@@ -1,4 +1,12 @@
-import { type Hex, keccak256, parseEther, parseGwei, stringToHex, zeroAddress } from 'viem'
+import {
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseEther,
+  parseGwei,
+  stringToHex,
+  zeroAddress,
+} from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { DevnetAccount } from '../ledger/genesis.ts'
@@ -47,7 +55,7 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
     const current = await client.getTransactionCount({ address: sender.evmAddress })
     expect(await refusal({ nonce: 0 })).toEqual({
-      code: 32001,
+      code: -32000,
       message: `Nonce too low. Provided nonce: 0, current nonce: ${current}`,
     })
   })
@@ -57,7 +65,7 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     const raw = await signed({ nonce: current + 1 })
     const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
     expect(error).toEqual({
-      code: 32002,
+      code: -32000,
       message: `Nonce too high. Provided nonce: ${current + 1}, current nonce: ${current}`,
     })
     await rpc(devnet, 'eth_sendRawTransaction', [await signed()])
@@ -69,11 +77,35 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     expect(await refusal({ gasPrice: gasPrice - 1n })).toMatchObject({ code: -32009 })
   })
 
-  test('INSUFFICIENT_GAS_PRICE: the fee that a wallet derives from the block header', async () => {
-    const { baseFeePerGas } = await client.getBlock()
-    expect(baseFeePerGas).toBe(109n)
+  test('L20: the block header states the price in weibar; in tinybar, as on old relays, a wallet’s fee is refused', async () => {
     const derived = { type: 'eip1559', gasPrice: undefined, maxPriorityFeePerGas: 0n }
+    const maxFeePerGas = (await client.getBlock()).baseFeePerGas ?? 0n
+    expect(maxFeePerGas).toBe(gasPrice)
+    expect(await refusal({ ...derived, maxFeePerGas })).toBeUndefined()
+    devnet.controls.setOldRelay(true)
+    expect((await client.getBlock()).baseFeePerGas).toBe(109n)
     expect(await refusal({ ...derived, maxFeePerGas: 131n })).toMatchObject({ code: -32009 })
+    devnet.controls.setOldRelay(false)
+  })
+
+  test('the header of an old block keeps its price', async () => {
+    const before = await client.getBlock()
+    devnet.controls.setGasPriceTinybar(200n)
+    const { baseFeePerGas } = await client.getBlock({ blockNumber: before.number })
+    devnet.controls.setGasPriceTinybar(109n)
+    expect(baseFeePerGas).toBe(gasPrice)
+  })
+
+  test.each([
+    ['0x', -32602, /Invalid/],
+    ['0xzz', -32602, /Invalid/],
+    ['0x02c0', -32000, /Invalid/],
+    ['0xdeadbeef', -32000, /Invalid/],
+    ['0x03f8', -32611, /Unsupported transaction type/],
+    ['0x04f8', -32611, /Unsupported transaction type/],
+  ])('%s: no transaction, or one of a type without support', async (raw, code, message) => {
+    const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) })
   })
 
   test('value for the zero address', async () => {
@@ -117,9 +149,18 @@ describe('L2: eth_sendRawTransaction refuses, in the relay’s words', () => {
     expect(error).toMatchObject({ code: -32611 })
   })
 
-  test('an access list', async () => {
-    const accessList = [{ address: receiver.evmAddress, storageKeys: [] }]
-    expect(await refusal({ type: 'eip2930', accessList })).toMatchObject({ code: -32601 })
+  test('L20: gas below what call data and access list cost, and creation code that is too long', async () => {
+    const data = `0x${'ab'.repeat(1_000)}`
+    expect(await refusal({ data, gas: 60_999n })).toMatchObject({
+      code: -32003,
+      message: expect.stringContaining("required '61000'"),
+    })
+    const accessList = [{ address: receiver.evmAddress, storageKeys: [`0x${'00'.repeat(32)}`] }]
+    expect(await refusal({ type: 'eip2930', accessList })).toMatchObject({
+      message: expect.stringContaining("required '25300'"),
+    })
+    const code = { to: undefined, value: 0n, data: `0x${'00'.repeat(49_153)}`, gas: 9_000_000n }
+    expect(await refusal(code)).toMatchObject({ code: -32201 })
   })
 
   test('a sender unknown to the network', async () => {
@@ -148,6 +189,17 @@ describe('eth_sendRawTransaction takes', () => {
     expect(receipt).toMatchObject({ status: 'success', transactionHash: result })
   })
 
+  test('L20: as relays before 0.79, a wrong nonce has a code of its own, and no request an id', async () => {
+    devnet.controls.setOldRelay(true)
+    const current = await client.getTransactionCount({ address: sender.evmAddress })
+    expect(await refusal({ nonce: 0 })).toMatchObject({
+      code: 32001,
+      message: expect.stringMatching(/^Nonce too low/),
+    })
+    expect(await refusal({ nonce: current + 1 })).toMatchObject({ code: 32002 })
+    devnet.controls.setOldRelay(false)
+  })
+
   test('L3: types 0 and 2 alike; the network charges its own price, whatever was offered', async () => {
     const before = await client.getBalance({ address: sender.evmAddress })
     const hash = await client.sendTransaction({
@@ -162,9 +214,26 @@ describe('eth_sendRawTransaction takes', () => {
     expect(before - after).toBe(parseEther('2') + receipt.gasUsed * gasPrice)
   })
 
-  test('value to an unknown address creates a hollow account', async () => {
+  test('L20: an access list, at both edges; shown is what was offered', async () => {
+    const accessList = [{ address: receiver.evmAddress, storageKeys: [`0x${'00'.repeat(32)}`] }]
+    const raw = await signed({ type: 'eip2930', accessList, gas: 30_000n, gasPrice: gasPrice * 2n })
+    const { result: hash } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+    const { result } = await rpc(devnet, 'eth_getTransactionByHash', [hash])
+    expect(result).toMatchObject({ accessList, gasPrice: numberToHex(gasPrice * 2n) })
+    const { body } = await mirror(devnet, `/api/v1/contracts/results/${String(hash)}`)
+    expect(body['access_list']).toEqual([
+      { address: receiver.evmAddress, storage_keys: accessList[0]?.storageKeys },
+    ])
+  })
+
+  test('value to an unknown address creates a hollow account, which takes the gas of a creation', async () => {
     const address = '0x1234567890123456789012345678901234567890'
-    await client.sendTransaction({ to: address, value: parseEther('3'), gasPrice })
+    const paid = { to: address, value: parseEther('3'), gasPrice } as const
+    const starved = await client.sendTransaction({ ...paid, gas: 21_000n })
+    expect((await client.getTransactionReceipt({ hash: starved })).status).toBe('reverted')
+    expect((await mirror(devnet, `/api/v1/accounts/${address}`)).status).toBe(404)
+    expect(await client.estimateGas({ ...paid, account: client.account })).toBe(610_000n)
+    await client.sendTransaction(paid)
     const response = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${address}`)
     expect(await response.json()).toMatchObject({
       evm_address: address,

@@ -15,6 +15,9 @@ import {
   slotParameter,
 } from './rpc-method.ts'
 
+/** The network's own contracts have no code but this, whatever emulates them here: HTS, exchange rate, PRNG, HAS and HSS. */
+const SYSTEM_CONTRACTS = [0x167, 0x168, 0x169, 0x16a, 0x16b]
+
 export function stateMethods(ledger: Ledger): RpcMethods {
   /** Passes a read on to anvil: the address, what to read there, and the block. */
   const reads = (method: string, ...more: readonly ((p: readonly unknown[]) => unknown)[]) => {
@@ -30,7 +33,8 @@ export function stateMethods(ledger: Ledger): RpcMethods {
   return {
     eth_getBalance: async (p) => toWeibar((await balance(p)) as Hex),
     eth_getTransactionCount: (p) => transactionCount(ledger, p),
-    eth_getCode: reads('eth_getCode'),
+    eth_getCode: async (p) =>
+      SYSTEM_CONTRACTS.includes(Number(p[0])) ? '0xfe' : reads('eth_getCode')(p),
     eth_getStorageAt: reads('eth_getStorageAt', (p) => slotParameter(p, 1)),
     eth_call: (p) => execute(ledger, 'eth_call', p),
     eth_estimateGas: (p) => execute(ledger, 'eth_estimateGas', p.slice(0, 2)),

@@ -47,7 +47,9 @@ export async function rpc(
 ): Promise<{ result?: unknown; error?: { code: number; message: string; data?: Hex } }> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters })
   const response = await fetch(devnet.rpcUrl, { method: 'POST', body })
-  return (await response.json()) as { result?: unknown }
+  // Every refusal begins with the id of its request, another each time.
+  const text = (await response.text()).replace(/\[Request ID: [0-9a-f-]{36}\] /, '')
+  return JSON.parse(text) as { result?: unknown }
 }
 
 /** Reads a path of the mirror node: status and body. */

@@ -1,12 +1,14 @@
-// What a node checks before it submits a transfer, in the order used by consensus nodes: node, memo, validity,
+// What a node checks before it submits a transaction, in the order used by consensus nodes: node, memo, validity,
 // duplicates, amounts, payer, signature, fee, balance.
 
-import { completingKey, isSignedBy } from '../ledger/account-key.ts'
+import type { Hex } from 'viem'
+import { completingKey, isSignedBy, type SignedBytes } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS, tinycentsToTinybar } from '../ledger/network.ts'
+import { parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { secondsToNs } from '../ledger/records.ts'
-import type { SignedTransfer, Status } from './signed-transfer.ts'
+import type { SignedTransaction, SignedTransfer, Status } from './signed-transaction.ts'
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100
@@ -24,35 +26,36 @@ const TRANSFER_FEE_TINYCENTS = 1_000_000n
 /** Lines that one transfer list may have (ledger.transfers.maxLen). */
 const AMOUNTS_MAX = 10
 
-/** Fee of a transfer at the current rate, tinybar. */
-export function transferFeeTinybar(ledger: Ledger): bigint {
+/** Fee of a native transaction at the current rate, tinybar. The sender inside an Ethereum transaction pays for its gas. */
+export function feeTinybar(ledger: Ledger): bigint {
   return tinycentsToTinybar(TRANSFER_FEE_TINYCENTS, ledger.settings.exchangeRate)
 }
 
-/** `OK`, or the response code with which the node refuses the transfer. `wallNs` is the wall time. */
-export async function precheckTransfer(
+/** `OK`, or the response code with which the node refuses the transaction. `wallNs` is the wall time. */
+export async function precheckTransaction(
   ledger: Ledger,
-  check: { transfer: SignedTransfer; wallNs: bigint; isKnown: boolean },
+  check: { transaction: SignedTransaction; wallNs: bigint; isKnown: boolean },
 ): Promise<Status> {
-  const { transfer, wallNs } = check
-  if (!NODE_ACCOUNT_NUMBERS.includes(transfer.nodeNumber ?? 0)) return 'INVALID_NODE_ACCOUNT'
-  const memo = Buffer.from(transfer.memo, 'utf8')
+  const { transaction, wallNs } = check
+  if (!NODE_ACCOUNT_NUMBERS.includes(transaction.nodeNumber ?? 0)) return 'INVALID_NODE_ACCOUNT'
+  const memo = Buffer.from(transaction.memo, 'utf8')
   if (memo.length > MEMO_BYTES_MAX) return 'MEMO_TOO_LONG'
   if (memo.includes(0)) return 'INVALID_ZERO_BYTE_IN_STRING'
-  const time = judgeTime(transfer, { wallNs, secondsLeft: secondsWanted(transfer) })
+  const time = judgeTime(transaction, { wallNs, secondsLeft: secondsWanted(transaction) })
   if (time !== 'OK') return time
   if (check.isKnown) return 'DUPLICATE_TRANSACTION'
-  const amounts = precheckAmounts(transfer)
-  if (amounts !== 'OK') return amounts
-  return precheckPayer(ledger, transfer)
+  const { content } = transaction
+  const form = content.kind === 'transfer' ? precheckAmounts(content) : precheckRaw(content.raw)
+  if (form !== 'OK') return form
+  return precheckPayer(ledger, transaction)
 }
 
 /** `OK`, or the response code of a transaction that is not valid at `wallNs` with `secondsLeft` to go. */
 export function judgeTime(
-  transfer: SignedTransfer,
+  transaction: SignedTransaction,
   at: { wallNs: bigint; secondsLeft: bigint },
 ): Status {
-  const { validStartNs, validDurationSeconds } = transfer
+  const { validStartNs, validDurationSeconds } = transaction
   if (validDurationSeconds < VALID_SECONDS_MIN || validDurationSeconds > VALID_SECONDS_MAX) {
     return 'INVALID_TRANSACTION_DURATION'
   }
@@ -62,7 +65,7 @@ export function judgeTime(
 }
 
 /** The remaining validity that a node requires, in seconds: none for a short one. */
-function secondsWanted({ validDurationSeconds }: SignedTransfer): bigint {
+function secondsWanted({ validDurationSeconds }: SignedTransaction): bigint {
   return validDurationSeconds - VALID_SECONDS_LEFT > VALID_SECONDS_MIN ? VALID_SECONDS_LEFT : 0n
 }
 
@@ -79,20 +82,29 @@ function precheckAmounts(transfer: SignedTransfer): Status {
   return new Set(names).size === names.length ? 'OK' : 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
 }
 
-async function precheckPayer(ledger: Ledger, transfer: SignedTransfer): Promise<Status> {
-  const payer = ledger.accounts.byNumber(transfer.payerNumber)
+function precheckRaw(raw: Hex): Status {
+  try {
+    parseRawTransaction(raw)
+    return 'OK'
+  } catch {
+    return 'INVALID_ETHEREUM_TRANSACTION'
+  }
+}
+
+async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Promise<Status> {
+  const payer = ledger.accounts.byNumber(transaction.payerNumber)
   if (payer === undefined || payer.kind !== 'account') return 'PAYER_ACCOUNT_NOT_FOUND'
-  if (!hasSigned(payer, transfer)) return 'INVALID_SIGNATURE'
-  const feeTinybar = transferFeeTinybar(ledger)
-  if (transfer.maxFeeTinybar < feeTinybar) return 'INSUFFICIENT_TX_FEE'
+  if (!hasSigned(payer, transaction.signed)) return 'INVALID_SIGNATURE'
+  const fee = feeTinybar(ledger)
+  if (transaction.maxFeeTinybar < fee) return 'INSUFFICIENT_TX_FEE'
   const [balance = 0n] = await ledger.evm.balances([payer.address])
-  return balance < feeTinybar ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'
+  return balance < fee ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'
 }
 
 /** Whether the account's key has signed; a hollow account's key is the one that its address was derived from. */
-export function hasSigned(entity: Entity, transfer: SignedTransfer): boolean {
+export function hasSigned(entity: Entity, signed: SignedBytes): boolean {
   if (entity.kind === 'contract') return false
   return entity.key === null
-    ? completingKey(entity.address, transfer.signed) !== undefined
-    : isSignedBy(entity.key, transfer.signed)
+    ? completingKey(entity.address, signed) !== undefined
+    : isSignedBy(entity.key, signed)
 }

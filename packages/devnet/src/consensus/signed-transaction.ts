@@ -1,9 +1,10 @@
-// A native transfer decoded from gRPC: who pays the fee, when it is valid, who gives and receives what, and who signed.
+// A transaction decoded from gRPC: who pays the fee, when it is valid, who gives and receives what, and who signed.
 // Only its form is judged here.
 
 import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import type Long from 'long'
+import { bytesToHex, type Hex } from 'viem'
 import { readSignatures, type SignedBytes } from '../ledger/account-key.ts'
 import { secondsToNs } from '../ledger/records.ts'
 
@@ -14,25 +15,37 @@ export type AccountReference = { kind: 'number'; number: number } | { kind: 'ali
 type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
 
 export type SignedTransfer = {
+  kind: 'transfer'
+  amounts: SignedAmount[]
+  hasTokenTransfers: boolean
+}
+
+/** What a transaction is to do. */
+type Content = SignedTransfer | { kind: 'ethereum'; raw: Hex }
+
+export type SignedTransaction = {
   payerNumber: number
   nodeNumber: number | undefined
   validStartNs: bigint
   validDurationSeconds: bigint
   memo: string
   maxFeeTinybar: bigint
-  amounts: SignedAmount[]
-  hasTokenTransfers: boolean
+  content: Content
   signed: SignedBytes
   /** SHA-384 of the signed transaction. */
   hash: Buffer
 }
 
-/** Largest transaction that a node accepts, bytes. */
+/** Largest transaction that a node accepts, bytes: an EthereumTransaction may be larger (jumboTransactions.maxTxnSize). */
 const TRANSACTION_BYTES_MAX = 6_144
+export const ETHEREUM_BYTES_MAX = 133_120
 
-/** Decodes the request of `cryptoTransfer`: the transfer, or the response code with which a node refuses the bytes. */
-export function decodeSignedTransfer(request: Buffer): SignedTransfer | Status {
-  if (request.length > TRANSACTION_BYTES_MAX) return 'TRANSACTION_OVERSIZE'
+/** Decodes a request: the transaction, or the response code with which a node refuses the bytes. */
+export function decodeSignedTransaction(
+  request: Buffer,
+  bytesMax = TRANSACTION_BYTES_MAX,
+): SignedTransaction | Status {
+  if (request.length > bytesMax) return 'TRANSACTION_OVERSIZE'
   try {
     const outer = proto.Transaction.decode(request)
     const signedBytes = outer.signedTransactionBytes ?? new Uint8Array()
@@ -62,7 +75,7 @@ function decodeBody(parts: {
   body: proto.ITransactionBody
   signed: SignedBytes
   hash: Buffer
-}): SignedTransfer | Status {
+}): SignedTransaction | Status {
   const { body, signed, hash } = parts
   const id = body.transactionID
   const payer = readAccount(id?.accountID)
@@ -73,10 +86,9 @@ function decodeBody(parts: {
   if (id.scheduled === true || (id.nonce ?? 0) !== 0) {
     return 'TRANSACTION_ID_FIELD_NOT_ALLOWED'
   }
-  if (body.cryptoTransfer == null) return 'INVALID_TRANSACTION_BODY'
+  const content = readContent(body)
+  if (typeof content === 'string') return content
   const node = readAccount(body.nodeAccountID)
-  const amounts = (body.cryptoTransfer.transfers?.accountAmounts ?? []).map(readAmount)
-  if (!amounts.every((amount) => amount !== undefined)) return 'INVALID_ACCOUNT_ID'
   const start = id.transactionValidStart
   return {
     payerNumber: payer.number,
@@ -85,11 +97,27 @@ function decodeBody(parts: {
     validDurationSeconds: toBigInt(body.transactionValidDuration?.seconds),
     memo: body.memo ?? '',
     maxFeeTinybar: toBigInt(body.transactionFee),
-    amounts,
-    hasTokenTransfers: (body.cryptoTransfer.tokenTransfers ?? []).length > 0,
+    content,
     signed,
     hash,
   }
+}
+
+function readContent(body: proto.ITransactionBody): Content | Status {
+  const { cryptoTransfer, ethereumTransaction } = body
+  if (ethereumTransaction != null) {
+    // Call data in a file is for transactions that are too large for one message; there are no files here.
+    if (ethereumTransaction.callData != null) return 'INVALID_FILE_ID'
+    return {
+      kind: 'ethereum',
+      raw: bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array()),
+    }
+  }
+  if (cryptoTransfer == null) return 'INVALID_TRANSACTION_BODY'
+  const amounts = (cryptoTransfer.transfers?.accountAmounts ?? []).map(readAmount)
+  if (!amounts.every((amount) => amount !== undefined)) return 'INVALID_ACCOUNT_ID'
+  const hasTokenTransfers = (cryptoTransfer.tokenTransfers ?? []).length > 0
+  return { kind: 'transfer', amounts, hasTokenTransfers }
 }
 
 function readAmount(line: proto.IAccountAmount): SignedAmount | undefined {

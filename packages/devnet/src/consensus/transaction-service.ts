@@ -1,13 +1,17 @@
-// The life of a transfer from the node's first check to its record: duplicates, transactions held or lost on purpose, and
+// The life of a transaction from the node's first check to its record: duplicates, transactions held or lost on purpose, and
 // what a client learns if it asks for a receipt meanwhile.
 
 import { type Clock, pause } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
-import { handleTransfer } from './handle-transfer.ts'
-import { judgeTime, precheckTransfer } from './precheck-transfer.ts'
-import { decodeSignedTransfer, type SignedTransfer, type Status } from './signed-transfer.ts'
+import { handleTransaction } from './handle-transaction.ts'
+import { judgeTime, precheckTransaction } from './precheck-transaction.ts'
+import {
+  decodeSignedTransaction,
+  type SignedTransaction,
+  type Status,
+} from './signed-transaction.ts'
 
 /** What a client learns about a transaction id. */
 export type Knowledge =
@@ -16,26 +20,26 @@ export type Knowledge =
   | { kind: 'handled'; record: TransactionRecord }
 
 /** The transfers of the consensus edge. */
-export type TransferService = ReturnType<typeof createTransferService>
+export type TransactionService = ReturnType<typeof createTransactionService>
 
 /** `wall` judges validity and remembers ids: the SDK stamps wall time, wherever the ledger has travelled to. */
-export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'>) {
+export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unixMs'>) {
   const memory = createTransactionMemory(wall)
-  let held: SignedTransfer[] = []
+  let held: SignedTransaction[] = []
   const wallNs = (): bigint => BigInt(Math.floor(wall.unixMs())) * 1_000_000n
 
-  async function handle(transfer: SignedTransfer): Promise<void> {
-    const remembered = memory.find(idOf(transfer))
-    const time = judgeTime(transfer, { wallNs: wallNs(), secondsLeft: 0n })
+  async function handle(transaction: SignedTransaction): Promise<void> {
+    const remembered = memory.find(idOf(transaction))
+    const time = judgeTime(transaction, { wallNs: wallNs(), secondsLeft: 0n })
     let forced = time === 'OK' ? takeForced(ledger, 'consensus') : time
     if (remembered?.record !== undefined) forced = 'DUPLICATE_TRANSACTION'
-    const record = await handleTransfer(ledger, { transfer, forced })
+    const record = await handleTransaction(ledger, { transaction, forced })
     if (remembered !== undefined) remembered.record ??= record
   }
 
-  function toConsensus(transfer: SignedTransfer): void {
+  function toConsensus(transaction: SignedTransaction): void {
     if (ledger.faults.isConsensusHeld) {
-      held.push(transfer)
+      held.push(transaction)
       return
     }
     if (ledger.faults.transfersToDrop > 0) {
@@ -43,33 +47,33 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
       return
     }
     const handling = ledger.queue
-      .run(() => handle(transfer))
+      .run(() => handle(transaction))
       .catch((cause: unknown) => {
-        process.stderr.write(`devnet: ${idOf(transfer)} was lost: ${String(cause)}\n`)
+        process.stderr.write(`devnet: ${idOf(transaction)} was lost: ${String(cause)}\n`)
       })
-    const remembered = memory.find(idOf(transfer))
+    const remembered = memory.find(idOf(transaction))
     if (remembered !== undefined) remembered.handling ??= handling
   }
 
-  async function submitted(transfer: SignedTransfer): Promise<void> {
+  async function submitted(transaction: SignedTransaction): Promise<void> {
     const { consensusDelayMs } = ledger.faults
     if (consensusDelayMs > 0) await pause(ledger.clock, consensusDelayMs)
-    toConsensus(transfer)
+    toConsensus(transaction)
   }
 
   return {
     /** The node's answer to a transaction: `OK`, or why not. */
-    async submit(request: Buffer): Promise<Status> {
-      const transfer = decodeSignedTransfer(request)
-      if (typeof transfer === 'string') return transfer
+    async submit(request: Buffer, bytesMax?: number): Promise<Status> {
+      const transaction = decodeSignedTransaction(request, bytesMax)
+      if (typeof transaction === 'string') return transaction
       const forced = takeForced(ledger, 'precheck')
       if (forced !== undefined) return forced
-      const id = idOf(transfer)
-      const node = transfer.nodeNumber ?? 0
+      const id = idOf(transaction)
+      const node = transaction.nodeNumber ?? 0
       // Remembered before the asynchronous checks, so that of two at once, one is the duplicate.
       const isKnown = memory.add(id, node)
-      const status = await precheckTransfer(ledger, { transfer, wallNs: wallNs(), isKnown })
-      if (status === 'OK') void submitted(transfer)
+      const status = await precheckTransaction(ledger, { transaction, wallNs: wallNs(), isKnown })
+      if (status === 'OK') void submitted(transaction)
       else if (!isKnown) memory.remove(id, node)
       return status
     },
@@ -89,7 +93,7 @@ export function createTransferService(ledger: Ledger, wall: Pick<Clock, 'unixMs'
     release(): void {
       const released = held
       held = []
-      for (const transfer of released) toConsensus(transfer)
+      for (const transaction of released) toConsensus(transaction)
     },
   }
 }
@@ -99,8 +103,8 @@ function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | unde
   return index < 0 ? undefined : ledger.faults.refusals.splice(index, 1)[0]?.status
 }
 
-function idOf(transfer: SignedTransfer): string {
-  const { payerNumber, validStartNs } = transfer
+function idOf(transaction: SignedTransaction): string {
+  const { payerNumber, validStartNs } = transaction
   return formatTransactionId({ account: entityId(payerNumber), validStartNs })
 }
 

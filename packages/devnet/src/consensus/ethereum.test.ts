@@ -1,0 +1,71 @@
+import { EthereumTransaction } from '@hiero-ledger/sdk'
+import { type Hex, hexToBytes, keccak256, parseEther, zeroAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, expect, test } from 'vitest'
+import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.fixture.ts'
+import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
+
+const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+afterAll(stop)
+
+const sender = viemClient(devnet, accountNamed(devnet, 'agent-2'))
+const receiver = accountNamed(devnet, 'agent-3')
+const gasPrice = await sender.getGasPrice()
+
+async function sign(changes: { [field: string]: unknown } = {}): Promise<Hex> {
+  const nonce = await sender.getTransactionCount({ address: sender.account.address })
+  const base = {
+    chainId: 296,
+    to: receiver.evmAddress,
+    value: parseEther('1'),
+    gas: 1_000_000n,
+    gasPrice,
+    nonce,
+  }
+  return privateKeyToAccount(accountNamed(devnet, 'agent-2').privateKey).signTransaction({
+    ...base,
+    type: 'legacy',
+    ...changes,
+  })
+}
+const wrap = (raw: Hex) => new EthereumTransaction().setEthereumData(hexToBytes(raw))
+
+test('L8: an EthereumTransaction runs as its sender, who pays, under the id of the account that submits it', async () => {
+  const raw = await sign({ data: `0x${'ab'.repeat(9_000)}` })
+  const response = await wrap(raw).execute(client)
+  const record = await response.getRecord(client)
+  const { body } = await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)
+  expect(body).toMatchObject({ result: 'SUCCESS', from: sender.account.address.toLowerCase() })
+  const { body: found } = await mirror(
+    devnet,
+    `/api/v1/transactions/${toMirrorId(response.transactionId)}`,
+  )
+  expect(found['transactions']).toMatchObject([
+    { name: 'ETHEREUMTRANSACTION', consensus_timestamp: body['timestamp'], result: 'SUCCESS' },
+  ])
+  expect(record.transactionId.accountId?.toString()).toBe(payer.accountId)
+})
+
+// The two ways in give one verdict: each status as consensus names it, and as the JSON-RPC edge words it.
+test.each([
+  ['WRONG_NONCE', { nonce: 99 }, /^(?:\[Request ID: .+\] )?Nonce too high/],
+  ['WRONG_NONCE', { nonce: 0 }, /Nonce too low/],
+  ['INSUFFICIENT_TX_FEE', { gasPrice: gasPrice / 2n }, /below configured minimum gas price/],
+  ['WRONG_CHAIN_ID', { chainId: 1 }, /ChainId \(0x1\) not supported/],
+  ['INSUFFICIENT_GAS', { gas: 20_000n }, /insufficient of intrinsic gas/],
+  ['MAX_GAS_LIMIT_EXCEEDED', { gas: 15_000_001n }, /exceeds max gas per sec limit/],
+  ['INVALID_SOLIDITY_ADDRESS', { to: zeroAddress }, /Transaction rejected: INVALID_SOLIDITY/],
+  ['INSUFFICIENT_PAYER_BALANCE', { value: parseEther('50000') }, /Insufficient funds/],
+])('L8: %s %#', async (status, changes, words) => {
+  const before = await sender.getTransactionCount({ address: sender.account.address })
+  if (before === 0) await rpc(devnet, 'eth_sendRawTransaction', [await sign()])
+  const raw = await sign(changes)
+  expect(await statusOf(wrap(raw))).toBe(status)
+  const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
+  expect(error?.message).toMatch(words)
+  expect((await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)).status).toBe(404)
+})
+
+test('L8: bytes that are no Ethereum transaction are refused by the node', async () => {
+  expect(await statusOf(wrap('0xdeadbeef'))).toBe('INVALID_ETHEREUM_TRANSACTION')
+})
