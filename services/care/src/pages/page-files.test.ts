@@ -37,7 +37,7 @@ describe('what is served', () => {
 
   it('leaves no placeholder in a page, and escapes what fills it', () => {
     const pages = [...bodies.values()].filter((body) => body.startsWith('<!doctype'))
-    expect(pages).toHaveLength(8)
+    expect(pages).toHaveLength(9)
     expect(pages.filter((body) => body.includes('{{'))).toEqual([])
     const odd = readPageFiles({ ...places, baseUrl: 'https://a.test/"><b>$&' })
     const overview = odd.find(({ paths }) => paths.includes('/'))

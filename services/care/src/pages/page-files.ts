@@ -27,6 +27,7 @@ const FRAME: Pick<Page, 'brand' | 'nav'> = {
     { href: '/', label: 'Overview' },
     { href: '/clinician.html', label: 'Clinician' },
     { href: '/echo.html', label: 'Echo' },
+    { href: '/reads.html', label: 'Read log' },
   ],
 }
 
@@ -115,9 +116,18 @@ export function readPageFiles(places: PagePlaces): readonly PageFile[] {
       body: body('echo.html'),
       script: '/pages/echo.js',
     }),
+    framedPage(['/reads.html'], {
+      ...frame,
+      title: 'Read log · Tallystick care',
+      description: 'Who read the records of a person, and when.',
+      heading: 'Who read it',
+      lead: 'Whoever may read a person’s records may see who else did: assistants, people and programs, with the moment of each read. Sentences are not shown here.',
+      body: body('reads.html'),
+      script: '/pages/reads.js',
+    }),
     ...browserModules({
       root: new URL('browser/', import.meta.url),
-      entries: ['overview.ts', 'clinician.ts', 'echo.ts'],
+      entries: ['overview.ts', 'clinician.ts', 'echo.ts', 'reads.ts'],
     }),
     ...readDocuments(FRAME),
   ]

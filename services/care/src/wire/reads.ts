@@ -46,6 +46,8 @@ const readRow = z.object({
     .describe('The version that was read; `care://*` where all speakable records were exported.'),
 })
 
+export type ReadShown = z.infer<typeof readRow>
+
 export const readsAnswer = z.object({
   recording: z.enum(['off', 'all']).describe('`off`: reads are not recorded now (READ_AUDIT).'),
   days: z.int().describe('How long rows are kept.'),

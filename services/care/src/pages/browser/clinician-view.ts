@@ -35,10 +35,14 @@ function beforeParts(before: Before): readonly HTMLElement[] {
   if (before.kind === 'refused') return [hint(`The service refused the token: ${before.why}.`)]
   if (before.kind !== 'found') return [hint(BEFORE_WORDS[before.kind])]
   const { record, slot } = before
-  const age = `Version ${record.version}. ${record.ageLine}`
   return [
     element('p', { class: 'said old', ...valueAttributes(record) }, elementText(saidBy(record))),
-    element('p', { class: 'hint name', ...aroundAttributes(record.language) }, age),
+    element(
+      'p',
+      { class: 'hint' },
+      `Version ${record.version}. `,
+      element('bdi', aroundAttributes(record.language), record.ageLine),
+    ),
     ...(slot.audience === 'assistant' ? [hint('Internal: for assistants only.')] : []),
   ]
 }
@@ -84,7 +88,7 @@ function acceptedParts(
     Record: readableUri(uri),
     Version: [String(version)],
     Hash: [versionHash],
-    Written: [writtenAt],
+    Written: [element('time', { datetime: writtenAt }, new Date(writtenAt).toLocaleString())],
   }
   const rows = Object.entries(facts).flatMap(([name, parts]) => [
     element('dt', {}, name),
