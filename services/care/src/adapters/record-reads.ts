@@ -128,6 +128,10 @@ export const createChainList = ({ ask, sql }: RecordSource) =>
         : ask<ChainRow>(namedOfPatient, [audience, after, limit, patient]))
       return chains.map((chain) => ({ number: chain[0], slot: namedChain(chain) }))
     },
+    countFrees: async (audience) => {
+      const [row] = await ask<readonly [number]>(sql.countFrees, [audience])
+      return row?.[0] ?? 0
+    },
     lastChain: async (audience) => {
       const [last] = await ask<readonly [number]>(sql.of[audience].lastChain, [audience])
       return last?.[0] ?? 0

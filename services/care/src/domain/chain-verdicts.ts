@@ -55,11 +55,20 @@ export class ChainVerdicts {
       return
     }
     this.#makeRoom(number)
-    this.#noteChange(number, number + 1)
+    const storedAs = receipt.encrypted ? SEALED + this.#keyAt(receipt.keyId) : CLEAR
+    const isErased = erased === undefined ? 0 : 1
+    const isSame =
+      this.#versions[number] === versions &&
+      this.#brokenAt[number] === brokenAt &&
+      this.#isErased[number] === isErased &&
+      this.#storedAs[number] === storedAs
+    // A scrub finds most chains as they were.
+    if (isSame) return
+    this.#noteChange(number)
     this.#versions[number] = versions
     this.#brokenAt[number] = brokenAt
-    this.#isErased[number] = erased === undefined ? 0 : 1
-    this.#storedAs[number] = receipt.encrypted ? SEALED + this.#keyAt(receipt.keyId) : CLEAR
+    this.#isErased[number] = isErased
+    this.#storedAs[number] = storedAs
   }
 
   /** Undefined for a chain that was not replayed. */
@@ -80,12 +89,18 @@ export class ChainVerdicts {
     return { verdict, receipt: keyId === undefined ? sealed : { ...sealed, keyId } }
   }
 
-  /** Forgets the verdicts on chains from one number up to another, which is left out. */
-  forget(from: number, to: number): void {
-    this.#storedAs.fill(NONE, Math.max(from, 0), Math.min(to, this.#storedAs.length))
-    this.#noteChange(Math.max(from, 0), Math.min(to, this.#storedAs.length))
+  /** Puts verdicts in the place of all on chains from one number up to another, which is left out. */
+  replace(from: number, to: number, found: readonly ChainVerification[]): void {
+    const numbers = new Set(found.map(({ number }) => number))
+    const end = Math.min(to, this.#storedAs.length)
+    for (let number = Math.max(from, 0); number < end; number += 1)
+      if (this.#storedAs[number] !== NONE && !numbers.has(number)) {
+        this.#storedAs[number] = NONE
+        this.#noteChange(number)
+      }
     for (const [name, { strayOf = 0 }] of this.#strays)
       if (strayOf >= from && strayOf < to) this.#strays.delete(name)
+    for (const chain of found) this.put(chain)
   }
 
   /** Changes so far. */
@@ -104,10 +119,9 @@ export class ChainVerdicts {
     return [...this.#strays.values()]
   }
 
-  #noteChange(from: number, to: number): void {
+  #noteChange(number: number): void {
     this.#changes += 1
-    for (let block = blockOf(from); block <= blockOf(to - 1); block += 1)
-      this.#changedAt[block] = this.#changes
+    this.#changedAt[blockOf(number)] = this.#changes
   }
 
   #keyAt(keyId: string | undefined): number {

@@ -84,6 +84,8 @@ export function describeFreeing(
       expect(await suite.store.freesBehind(0, 9)).toEqual(frees)
       expect(await suite.store.freesBehind(3, 3)).toEqual(frees)
       expect(await suite.store.freesBehind(4, 9)).toEqual([])
+      const counts = AUDIENCES.map((audience) => suite.store.countFrees(audience))
+      expect(await Promise.all(counts)).toEqual([1, 1])
       expect(await behind()).toEqual([3])
       expect(planted).toHaveLength(3)
       await under.erase(FREED)

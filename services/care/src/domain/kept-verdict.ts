@@ -25,7 +25,7 @@ type Rest = () => Promise<void>
 export type KeptVerdictDeps = {
   readonly store: Pick<
     RecordStore,
-    'verify' | 'verifyAdded' | 'journals' | 'outsideMark' | 'lastChain'
+    'verify' | 'verifyAdded' | 'journals' | 'outsideMark' | 'lastChain' | 'countFrees'
   >
   readonly clock: Clock
   /** A time as ISO 8601. */
@@ -39,8 +39,7 @@ export type KeptVerdictDeps = {
 export type AudienceVerdict = {
   readonly audience: Audience
   readonly verdicts: ChainVerdicts
-  /** Absent where others may rename a chain meanwhile, by freeing its topic. */
-  readonly texts: ReportTexts | undefined
+  readonly texts: ReportTexts
   /** When the oldest page was replayed, ISO 8601. */
   readonly checkedAt: string
   /** How old that may be; undefined where the store says whether others changed it. */
@@ -52,6 +51,8 @@ export class KeptVerdict {
   readonly #audience: Audience
   #verdicts = new ChainVerdicts()
   #texts = new ReportTexts(this.#verdicts)
+  /** Chains that were freed when the first text was kept: each got another name. */
+  #frees = 0
   /** When each page was replayed. */
   #pages: number[] = []
   /** The page that was replayed before all others. */
@@ -114,8 +115,10 @@ export class KeptVerdict {
     await this.#addTo(to)
     if (intervalMs !== undefined && this.#cancelScrub === undefined) this.#scrubLater(intervalMs)
     const checkedAt = isoOf(this.#pages[this.#oldest] ?? clock.unixMs())
-    const texts = mark === undefined ? undefined : this.#texts
-    return { audience, verdicts: this.#verdicts, texts, checkedAt, intervalMs }
+    const frees = await store.countFrees(audience)
+    if (frees !== this.#frees) this.#texts = new ReportTexts(this.#verdicts)
+    this.#frees = frees
+    return { audience, verdicts: this.#verdicts, texts: this.#texts, checkedAt, intervalMs }
   }
 
   #intervalMs(): number {
@@ -138,8 +141,7 @@ export class KeptVerdict {
     const found: ChainVerification[] = []
     const query = { audiences: [this.#audience], numbers: { from, to }, rest }
     for await (const chain of store.verify(query)) found.push(chain)
-    this.#verdicts.forget(from, to)
-    for (const chain of found) this.#verdicts.put(chain)
+    this.#verdicts.replace(from, to, found)
     this.#pages[page] = atMs
     this.#oldest = (page + 1) % this.#pages.length
     await rest()

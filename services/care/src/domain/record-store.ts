@@ -223,6 +223,8 @@ export type RecordStore = {
   ): Promise<readonly PlacedVersion[]>
   /** Topics that were freed at places between two, the last one included, in their order. */
   freesBehind(from: number, to: number): Promise<readonly PlacedFree[]>
+  /** How many chains of an audience were freed: until one is, no chain's name changes. */
+  countFrees(audience: Audience): Promise<number>
   /** What versions say, in the order asked; undefined for one that does not hold or has been erased. */
   revisions(placed: readonly PlacedVersion[]): Promise<readonly (Revision | undefined)[]>
   /** Replays chains from stored bytes, in slices of a few milliseconds. Its memory does not grow with the store. */

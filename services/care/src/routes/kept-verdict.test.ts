@@ -313,23 +313,49 @@ describe('visitors', () => {
     expect(Math.max(...pages)).toBeLessThanOrEqual(256)
   })
 
-  test('C32: a report of which nothing has changed is not written anew, and of what has only its pages', async () => {
-    const { store } = suite.fixture
+  test.each([
+    ['says whether others changed it', '0'],
+    ['cannot say so', undefined],
+  ])(
+    'C32: where the store %s, a report of which nothing has changed is not written anew, and of what has only its pages',
+    async (_, mark) => {
+      const { store } = suite.fixture
+      const pages = showChains()
+      store.outsideMark = () => mark
+      const first = await suite.fixture.get('/verify')
+      const text = await suite.fixture.get('/verify', { accept: 'text/plain' })
+      pages.length = 0
+      expect((await suite.fixture.get('/verify')).body).toBe(first.body)
+      expect((await suite.fixture.get('/verify', { accept: 'text/plain' })).body).toBe(text.body)
+      expect(pages).toEqual([])
+      store.verifyAdded = async function* () {
+        yield { ...chainOf(300), versions: 2 }
+      }
+      await suite.fixture.write({ ...diet, value: 'No juice either.' })
+      const { chains, versions } = await report()
+      expect([chains[299].versions, versions]).toEqual([2, CHAINS + 1])
+      // Its page, and that beside it, in each of both lists.
+      expect(pages.length).toBeLessThanOrEqual(4)
+      // A chain that is freed has another name.
+      store.countFrees = async () => 1
+      pages.length = 0
+      await report()
+      expect(pages.length).toBeGreaterThan(CHAINS / 256)
+    },
+  )
+
+  test('C32: a scrub that finds everything as it was leaves a report as it was written', async () => {
+    const { clock, store } = suite.fixture
     const pages = showChains()
-    store.outsideMark = () => '0'
-    const first = await suite.fixture.get('/verify')
-    const text = await suite.fixture.get('/verify', { accept: 'text/plain' })
+    store.outsideMark = () => undefined
+    const before = await suite.fixture.get('/verify')
     pages.length = 0
-    expect((await suite.fixture.get('/verify')).body).toBe(first.body)
-    expect((await suite.fixture.get('/verify', { accept: 'text/plain' })).body).toBe(text.body)
+    clock.advanceMs(60_000)
+    const after = await suite.fixture.get('/verify')
+    expect(after.body.slice(after.body.indexOf('chains'))).toBe(
+      before.body.slice(before.body.indexOf('chains')),
+    )
+    expect(after.json().checkedAt).not.toBe(before.json().checkedAt)
     expect(pages).toEqual([])
-    store.verifyAdded = async function* () {
-      yield { ...chainOf(300), versions: 2 }
-    }
-    await suite.fixture.write({ ...diet, value: 'No juice either.' })
-    const { chains, versions } = await report()
-    expect([chains[299].versions, versions]).toEqual([2, CHAINS + 1])
-    // Its page, and that beside it, in each of both lists.
-    expect(pages.length).toBeLessThanOrEqual(4)
   })
 })
