@@ -47,6 +47,16 @@ export type SpokenRules = {
   readonly timeMarks: string
   /** `am` and `pm`. */
   readonly dayHalves?: Readonly<Record<string, string>>
+  /** Whether `22.30` is a time before the words of `afterTime`. */
+  readonly timeDot?: boolean
+  /** The first word of a time behind another word. */
+  readonly timeForms?: Readonly<Record<string, string>>
+  /** Words behind which `8 h` is a time, not as many hours. */
+  readonly notTimes?: readonly string[]
+  /** `q8h`. */
+  readonly everyHours?: string
+  /** The ends of `1st`, which the voice knows. */
+  readonly ordinals?: readonly string[]
   readonly hour: string
   readonly time: string
   /** With minutes below ten. */
@@ -61,6 +71,8 @@ export type SpokenRules = {
   readonly perWords: Readonly<Record<string, string>>
   /** Abbreviations, in small letters. */
   readonly words: Readonly<Record<string, string>>
+  /** Abbreviations whose full stop never ends a sentence. */
+  readonly titles: readonly string[]
   /** Words of one letter. */
   readonly single: readonly string[]
   /** Short words that are written in capitals to be heard. */
@@ -90,7 +102,7 @@ const oneOf = (keys: readonly string[]): string =>
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {
   const { afterTime, dayHalves = {}, decimal, fractions, group, script } = rules
-  const { timesSuffixes = [], timeMarks, units } = rules
+  const { ordinals = [], timeDot = false, timesSuffixes = [], timeMarks, units } = rules
   const marks = `[${escaped(decimal.marks)}]`
   const fraction = `(?<fraction>${oneOf(Object.keys(fractions))})`
   const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
@@ -104,14 +116,22 @@ export function compileRules(rules: SpokenRules) {
       `(?:(?:(?<whole>[1-9]\\d?) )?${fraction}|(?<grouped>${grouped})|(?<part>${part})|(?<plain>${INTEGER}))(?![\\d٫]|[.,:/]\\d)`,
     ),
     clock: sticky(`([01]?\\d|2[0-3])[${timeMarks}]([0-5]\\d)(?![\\d:])`),
+    dottedClock: sticky(
+      timeDot ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${oneOf(afterTime)})(?!\\p{L}))` : '(?!)',
+    ),
+    ordinal: sticky(`(?:${oneOf(ordinals)})(?![\\p{L}\\p{N}])`),
     afterTime: sticky(` (?:${oneOf(afterTime)})(?!\\p{L})`),
     dash: sticky(' ?[-–—] ?(?=\\d)'),
     by: sticky(' ?[x×✕*] ?(?=\\d)'),
-    times: sticky(`(?: ?[x×✕]|${oneOf(timesSuffixes)})(?=$|[ ,.;)\\n/])(?! ?\\d)`),
+    times: sticky(
+      `(?: ?[x×✕]|${oneOf(timesSuffixes)})(?:(?=$|[ ,.;)\\n/])(?! ?\\d)|(?=\\p{L}{4}))`,
+    ),
     dayHalf: sticky(` ?(${oneOf(Object.keys(dayHalves))})(?!\\p{L})`),
     percent: sticky(' ?[%٪]'),
     unit: sticky(` ?(${oneOf(Object.keys(units))})(?![\\p{L}\\p{M}\\p{N}])`),
-    dotted: sticky('\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)'),
+    dotted: sticky(
+      '(?:\\p{L}\\.)+\\p{L}(?![\\p{L}\\p{M}\\p{N}.])|\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)',
+    ),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
   }

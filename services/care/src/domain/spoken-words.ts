@@ -32,6 +32,11 @@ const SHORT_WORD_CHARS = 5
 
 const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => String(parts[name]))
+
+/** What a table of rules says of a text, which may be any. */
+const lookUp = <Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined =>
+  Object.hasOwn(table, key) ? table[key] : undefined
+
 class SentenceReader {
   readonly #rules: SpokenRules
   readonly #language: string
@@ -50,7 +55,7 @@ class SentenceReader {
     let at = 0
     let said = ''
     while (at < text.length) {
-      const word = this.#word(text, at)
+      const word = this.#vitamin(text, at, said) ?? this.#word(text, at)
       const next =
         this.#time(text, at, said) ??
         this.#quantity(text, at) ??
@@ -68,8 +73,18 @@ class SentenceReader {
     return pattern.exec(text) ?? undefined
   }
 
+  /** A vitamin is known by a letter, and a number. */
+  #vitamin(text: string, at: number, before: string): Read | undefined {
+    if (!this.#isLatin() || !/[vw]itamin\p{L}* $/iu.test(before)) return undefined
+    const found = this.#match(/(\p{Lu})(\d{0,2})(?![\p{L}\p{N}])/uy, text, at)
+    if (found === undefined) return undefined
+    const [name, letter = '', digits = ''] = found
+    return { said: digits === '' ? letter : `${letter} ${digits}`, end: at + name.length }
+  }
+
   #clock(text: string, at: number): Read | undefined {
-    const found = this.#match(this.#patterns.clock, text, at)
+    const { clock, dottedClock } = this.#patterns
+    const found = this.#match(clock, text, at) ?? this.#match(dottedClock, text, at)
     if (found === undefined) return undefined
     const { hour, time, timeLow } = this.#rules
     const [h, m] = [Number(found[1]), Number(found[2])]
@@ -87,11 +102,18 @@ class SentenceReader {
     const after = this.#match(this.#patterns.afterTime, text, half?.end ?? whole.end)
     const end = (half?.end ?? whole.end) + (after?.[0].length ?? 0)
     if (!isBoundary(text, end)) return undefined
-    const word = this.#rules.beforeTime.find((each) =>
-      before.trimEnd().toLocaleLowerCase(this.#language).endsWith(each),
-    )
-    const said = word === undefined ? whole.said : whole.said.replace(/^\p{L}+ /u, '')
-    return { said: said + (half?.said ?? ''), end }
+    return { said: this.#behind(before, whole.said) + (half?.said ?? ''), end }
+  }
+
+  /** A time as it is said behind a word: in its form, or without a word that stands there already. */
+  #behind(before: string, time: string): string {
+    const { beforeTime, timeForms = {} } = this.#rules
+    const last = /\p{L}+(?= $)/u.exec(before)?.[0]
+    if (last === undefined) return time
+    const small = this.#small(last)
+    if (beforeTime.includes(small)) return time.replace(/^\p{L}+ /u, '')
+    const form = lookUp(timeForms, small)
+    return form === undefined ? time : time.replace(/^\p{L}+/u, form)
   }
 
   /** Half past noon is said in both ways: of twelve nobody knows. */
@@ -115,10 +137,12 @@ class SentenceReader {
     const end = at + found[0].length
     if (fraction !== undefined) {
       const words = fractions[fraction] ?? ''
-      if (whole === undefined) return { said: words, end, value: 0.5, isFraction: true }
+      const [over = 0, under = 1] = fraction.split('/').map(Number)
+      const value = over / under
+      if (whole === undefined) return { said: words, end, value, isFraction: true }
       const template = (fraction === '1/2' && mixedHalf) || mixed
       const said = fill(template, { n: whole, fraction: words })
-      return { said, end, value: Number(whole) + 0.5, isFraction: false }
+      return { said, end, value: Number(whole) + value, isFraction: false }
     }
     if (grouped !== undefined) {
       const digits = grouped.replaceAll(group, '')
@@ -135,14 +159,28 @@ class SentenceReader {
   #quantity(text: string, at: number): Read | undefined {
     const first = this.#number(text, at) ?? this.#percentFirst(text, at)
     if (first === undefined) return undefined
-    const counted = this.#times(text, first)
-    const amount = counted === undefined ? this.#amount(text, first) : first
-    if (amount === undefined) return undefined
+    const amount = this.#amount(text, first)
+    if (amount === undefined || this.#isTimeOfDay(text, at, amount.end)) return undefined
+    const counted = this.#ordinal(text, amount) ?? this.#times(text, amount)
     const measured = counted ?? this.#measured(text, this.#half(text, amount))
     const { end, said } = this.#rate(text, measured)
     const isBare = end === amount.end && counted === undefined
-    if (!isBoundary(text, end) || (isBare && this.#goesOn(text, end))) return undefined
+    if ((!said.endsWith(' ') && !isBoundary(text, end)) || (isBare && this.#goesOn(text, end)))
+      return undefined
     return { said, end }
+  }
+
+  /** `1st`, which the voice says by itself. */
+  #ordinal(text: string, { end, said }: ReadNumber): Read | undefined {
+    const found = this.#match(this.#patterns.ordinal, text, end)
+    return found && { said: said + found[0], end: end + found[0].length }
+  }
+
+  /** `um 8 h` is no number of hours. */
+  #isTimeOfDay(text: string, at: number, end: number): boolean {
+    const word = /(\p{L}+) $/u.exec(text.slice(0, at))?.[1]
+    const isTime = word !== undefined && this.#rules.notTimes?.includes(this.#small(word)) === true
+    return isTime && /^ ?h(?!\p{L})/u.test(text.slice(end, end + 3))
   }
 
   /** `%50`. */
@@ -171,8 +209,10 @@ class SentenceReader {
     const sign = this.#match(this.#patterns.times, text, end)
     if (sign === undefined || !Number.isInteger(value)) return undefined
     const { once, times, twice } = this.#rules
-    const words = value === 1 ? once : value === 2 && twice !== undefined ? twice : undefined
-    return { said: words ?? fill(times, { a: said }), end: end + sign[0].length }
+    const words = said === '1' ? once : said === '2' ? twice : undefined
+    // A word may stand close behind the sign.
+    const space = /\p{L}/u.test(text[end + sign[0].length] ?? '') ? ' ' : ''
+    return { said: (words ?? fill(times, { a: said })) + space, end: end + sign[0].length }
   }
 
   /** `2 × 500`, `5–10`, or the number alone; undefined for a range that is none. */
@@ -200,11 +240,15 @@ class SentenceReader {
     if (half !== undefined) return { said: amount.said + half.said, end: half.end }
     if (unit === undefined) return amount
     const name = this.#unitFor(unit[1] ?? '', amount)
-    return this.#abbreviated(text, `${amount.said} ${name}`, amount.end + unit[0].length)
+    const end = amount.end + unit[0].length
+    const said = `${amount.said} ${name}`
+    return text[end - 1] === '.'
+      ? this.#abbreviated(text, said, end)
+      : this.#shortened(text, said, end)
   }
 
   #unitFor(unit: string, amount: Pick<ReadNumber, 'value' | 'isFraction'> | undefined): string {
-    const forms = this.#rules.units[unit] ?? ''
+    const forms = lookUp(this.#rules.units, unit) ?? ''
     if (typeof forms === 'string') return forms
     if (amount === undefined) return forms['other'] ?? ''
     const form = amount.isFraction ? this.#rules.fractionForm : this.#plural.select(amount.value)
@@ -218,7 +262,7 @@ class SentenceReader {
     if (slash === undefined || per === '') return before
     const start = before.end + slash[0].length
     const word = this.#match(/\p{L}[\p{L}\p{M}]*/uy, text, start)
-    const known = word && perWords[word[0].toLocaleLowerCase(this.#language)]
+    const known = word && lookUp(perWords, this.#small(word[0]))
     if (known !== undefined)
       return { said: `${before.said} ${per} ${known}`, end: start + (word?.[0].length ?? 0) }
     const number = this.#number(text, start)
@@ -239,10 +283,13 @@ class SentenceReader {
   }
 
   #word(text: string, at: number): Read | undefined {
-    const { single, unsafe, words } = this.#rules
+    const { everyHours, single, unsafe, words } = this.#rules
+    const every = everyHours && this.#match(/q ?(\d{1,2}) ?h(?![\p{L}\p{N}])/uy, text, at)
+    if (every) return { said: fill(everyHours, { n: every[1] ?? '' }), end: at + every[0].length }
     const dotted = this.#match(this.#patterns.dotted, text, at)?.[0].trimEnd()
     if (dotted !== undefined) {
-      const known = words[this.#small(dotted).replaceAll(' ', '')]
+      const small = this.#small(dotted).replaceAll(' ', '')
+      const known = lookUp(words, small.replace(/\.?$/, '.'))
       return known === undefined ? undefined : this.#abbreviated(text, known, at + dotted.length)
     }
     const word = this.#match(this.#patterns.word, text, at)?.[0]
@@ -251,12 +298,15 @@ class SentenceReader {
     const next = text[end] ?? ''
     if (/\p{N}/u.test(next)) return undefined
     const small = this.#small(word)
-    const [withSign, plain] = [words[small + next], words[small]]
-    if (withSign !== undefined && /[./]/.test(next))
+    const [withSign, plain] = [lookUp(words, small + next), lookUp(words, small)]
+    if (withSign !== undefined && /[./’']/.test(next)) {
+      // More of the abbreviation, of which nothing is known.
+      if (next === '.' && /\p{L}/u.test(text[end + 1] ?? '')) return undefined
       return this.#abbreviated(text, withSign + (next === '/' ? ' ' : ''), end + 1)
-    if (plain !== undefined) return { said: plain, end }
-    if (word.length > 1 && this.#rules.units[word] !== undefined)
-      return { said: this.#unitFor(word, undefined), end }
+    }
+    if (plain !== undefined) return this.#shortened(text, plain, end)
+    if (word.length > 1 && Object.hasOwn(this.#rules.units, word))
+      return this.#shortened(text, this.#unitFor(word, undefined), end)
     const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
     if (unsafe.includes(small)) return undefined
     if (!this.#isWord(word, isInitial || single.includes(small))) return undefined
@@ -277,7 +327,14 @@ class SentenceReader {
   /** A known abbreviation, whose full stop may end the sentence too. */
   #abbreviated(text: string, said: string, end: number): Read {
     const isLast = text[end - 1] === '.' && /^(?:$|\n| \p{Lu})/u.test(text.slice(end, end + 3))
-    return { said: isLast ? `${said}.` : said, end }
+    const last = /[\p{L}\p{M}]*\.$/u.exec(text.slice(0, end))?.[0] ?? ''
+    const isTitle = this.#rules.titles.includes(this.#small(last))
+    return { said: isLast && !isTitle ? `${said}.` : said, end }
+  }
+
+  /** A known abbreviation that is written without its full stop, or with one in a sentence. */
+  #shortened(text: string, said: string, end: number): Read {
+    return { said, end: /^\. [\p{Ll}\p{N}]/u.test(text.slice(end, end + 3)) ? end + 1 : end }
   }
 
   #isWord(word: string, isSingle: boolean): boolean {
@@ -302,6 +359,9 @@ class SentenceReader {
     const [before, after] = [text[at - 1] ?? '\n', text[at + 1] ?? '\n']
     if (sign === '\n') return { said: /[\p{L}\p{N}]$/u.test(before) ? '.\n' : '\n', end: at + 1 }
     if (sign === ' ') return { said: ' ', end: at + 1 }
+    // What begins a line of a list is not heard.
+    if (/[-–—•*]/u.test(sign) && before === '\n' && after === ' ') return { said: '', end: at + 2 }
+    if (sign === '-' && /\p{L}/u.test(before) && after === ' ') return { said: '', end: at + 1 }
     if (/[-–—]/u.test(sign)) {
       const isPause = /\s/.test(before) && /^\s[^\d\s]/u.test(text.slice(at + 1, at + 3))
       return isPause ? { said: ',', end: at + 1 } : undefined
@@ -330,6 +390,7 @@ export function spokenWords(text: string, language: string): string | undefined 
       .replace(/[^\S\n]+/gu, ' ')
       .replaceAll('μ', 'µ')
       .replaceAll('ـ', '')
+      .replace(/[\uFB50-\uFDFF\uFE70-\uFEFC]/gu, (shaped) => shaped.normalize('NFKC'))
       .replace(/[½¼¾⅓⅔]/gu, (glyph) => ` ${GLYPHS[glyph]} `)
       .replace(/ {2,}/g, ' ')
       .trim(),
