@@ -131,15 +131,17 @@ async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
   )
 }
 
+const cycled = (bodies: readonly string[], index: number): string =>
+  bodies[index % bodies.length] ?? ''
+
 /** Paid grades over HTTP, by a running service: each payment is signed ahead, settled at once and makes one answer. */
 function gradeFigure(databasePath: string, bodies: readonly string[]): Promise<Figure> {
   return withGradingService({ databasePath, payers: LANES }, async (server, payerKeys) => {
     const url = new URL('/api/grade', server.url)
-    const bodyAt = (index: number): string => bodies[index % bodies.length] ?? ''
     const challenge = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: bodyAt(0),
+      body: cycled(bodies, 0),
     })
     const offer = (await challenge.json()) as PaymentRequired
     /** Answers a second. */
@@ -149,13 +151,15 @@ function gradeFigure(databasePath: string, bodies: readonly string[]): Promise<F
       const { wallMs } = await runLanes(load)
       return (requests.length * 1_000) / wallMs
     }
-    const unpaid = Array.from({ length: GRADES }, (_, index) => postRequest(url, bodyAt(index)))
+    const unpaid = Array.from({ length: GRADES }, (_, index) =>
+      postRequest(url, cycled(bodies, index)),
+    )
     const [paidRates, unpaidRates]: [number[], number[]] = [[], []]
     for (let round = 0; round <= GRADE_ROUNDS; round += 1) {
       const paid = await Promise.all(
         unpaid.map(async (_, index) => {
           const payment = await signDollars(offer, payerKeys[index % LANES] ?? '')
-          return postRequest(url, bodyAt(index), { 'payment-signature': payment })
+          return postRequest(url, cycled(bodies, index), { 'payment-signature': payment })
         }),
       )
       const [one, other] = [await rate(200, paid), await rate(402, unpaid)]

@@ -24,7 +24,7 @@ import {
   type KeptErasure,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import { sharedRuns } from './shared-runs.ts'
+import { sharedRuns } from './side-rows.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000
