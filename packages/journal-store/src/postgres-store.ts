@@ -13,7 +13,7 @@ import {
   openCommittedJournal,
 } from './journal.ts'
 import { PostgresCommit } from './postgres-commit.ts'
-import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresConnection, type PostgresQuery, type PostgresRun } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import {
@@ -52,10 +52,7 @@ export type PostgresStore<Name extends string, Memory, Needs> = Store<Name, Memo
      * Writes the service's own rows in transactions without the heads, one after another. A run may happen twice if only the
      * answer of its COMMIT was lost.
      */
-    writeRows<Result>(
-      run: (query: PostgresQuery) => Promise<Result>,
-      durability?: Durability,
-    ): Promise<Result>
+    writeRows<Result>(run: PostgresRun<Result>, durability?: Durability): Promise<Result>
   }
 
 /** Where a store's schema is read. */
