@@ -100,9 +100,6 @@ export type Stores = Engine & {
   close(): Promise<void>
 }
 
-/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
-const STOPPING_MS = 5_000
-
 /** Makes the default folder, for its owner alone. */
 function prepareDefaultPlace({ DATABASE_PATH }: StoreConfig): void {
   if (DATABASE_PATH === DEFAULT_DATABASE_PATH)
@@ -155,8 +152,8 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
       writeTrouble: askBoth(probe.trouble, options),
       lost: door.lost,
       stopping: () => {
-        door.shutAfter(STOPPING_MS, onProblem)
-        keys?.place.stopAfter(STOPPING_MS, onProblem)
+        door.stop(onProblem)
+        keys?.place.stopping(onProblem)
       },
     }
   }
