@@ -114,12 +114,12 @@ async function measureRounds(
   return holds
 }
 
-/** Runs `work` on the service over that ledger, in a network that settles at once and has so many payers. */
-export async function withGradingService<Result>(
-  { databasePath, payers }: { readonly databasePath: string; readonly payers: number },
-  work: (server: ServerProcess, payerKeys: readonly string[]) => Promise<Result>,
-): Promise<Result> {
-  const network = await ServerProcess.start('instant-network-server.ts', [String(payers)])
+/** The service over that ledger serves that audit. */
+export async function paidHoldFigures(
+  databasePath: string,
+  audit: WireAudit,
+): Promise<readonly Figure[]> {
+  const network = await ServerProcess.start('instant-network-server.ts', [String(ROUNDS)])
   const { evmPayTo, evmPayerKeys, evmUrl, facilitatorUrl } = JSON.parse(
     network.details,
   ) as PaymentNetworkFacts
@@ -134,19 +134,10 @@ export async function withGradingService<Result>(
   }
   const server = await ServerProcess.start('grading-server.ts', [JSON.stringify(environment)])
   try {
-    return await work(server, evmPayerKeys)
+    const holds = await measureRounds(server, evmPayerKeys, audit)
+    return [...holds].map(([name, values]) => holdFigure(name, values))
   } finally {
     await server.stop()
     await network.stop()
   }
 }
-
-/** The service over that ledger serves that audit. */
-export const paidHoldFigures = (
-  databasePath: string,
-  audit: WireAudit,
-): Promise<readonly Figure[]> =>
-  withGradingService({ databasePath, payers: ROUNDS }, async (server, payerKeys) => {
-    const holds = await measureRounds(server, payerKeys, audit)
-    return [...holds].map(([name, values]) => holdFigure(name, values))
-  })

@@ -4,8 +4,8 @@
  * the time, it is decided under the lock at once.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { CompactRange } from '@tallystick/hashchain'
 import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './journal.ts'
-import type { KnownHeads } from './known-heads.ts'
 import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
 import { readStoredHeads, type SqliteKind } from './sqlite-journals.ts'
 import type { GroupMemory, Rows } from './store.ts'
@@ -14,6 +14,7 @@ import {
   chooseDurability,
   decideGroup,
   type Group,
+  type Heads,
   measureJournals,
   type Write,
   WriteRefused,
@@ -27,7 +28,8 @@ type SqliteCommitOptions<Name extends string, Memory, Needs> = {
   readonly ask: Ask
   readonly database: DatabaseSync
   readonly kind: SqliteKind<Name>
-  readonly heads: KnownHeads<Name>
+  /** As they are committed at opening. */
+  readonly heads: Heads<Name>
   readonly opening: {
     readonly memory: GroupMemory<Name, Memory, Needs>
     readonly aroundCommit?: (commit: () => void) => void
@@ -40,7 +42,8 @@ type SqliteCommitOptions<Name extends string, Memory, Needs> = {
 export class SqliteCommit<Name extends string, Memory, Needs> {
   readonly #options: SqliteCommitOptions<Name, Memory, Needs>
   readonly #rows: Rows
-  readonly #heads: KnownHeads<Name>
+  readonly #listeners = new Set<(grown: readonly Name[]) => void>()
+  #heads: Heads<Name>
   /** SQLite's count of other connections' commits. */
   #seenVersion: number | undefined
   #isRelaxed = false
@@ -52,13 +55,24 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     this.#seenVersion = this.#readVersion()
   }
 
+  /** The heads as last known to be committed. */
+  get heads(): Heads<Name> {
+    return this.#heads
+  }
+
+  /** Calls the listener with the journals that have grown; what it throws goes to `onProblem`. Returns what stops it. */
+  onGrown(listener: (grown: readonly Name[]) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
   /** Notices what another process has committed. */
   catchUp(): void {
     const version = this.#readVersion()
     if (version === this.#seenVersion) return
     const heads = readStoredHeads(this.#options.ask, this.#options.kind)
     this.#seenVersion = version
-    this.#heads.tell(this.#heads.take(heads))
+    this.#takeHeads(heads)
   }
 
   /** Settles a group; never rejects. */
@@ -70,7 +84,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
         return
       } catch (error) {
         this.#rollBack()
-        this.#heads.attempt(() => this.#setRelaxed(false))
+        this.#attemptBehind(() => this.#setRelaxed(false))
         if (error instanceof Overtaken) isLocked = true
         else if (error instanceof WriteRefused) error.write.reject(this.#explain(error.cause))
         else {
@@ -95,9 +109,10 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     else aroundCommit(() => this.#commitNow())
     this.#setRelaxed(false)
     // Only now is it so, for this process too.
-    this.#heads.attempt(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
-    const { kind } = this.#options
-    this.#heads.tell(this.#heads.take(eachJournal(kind, (_, name) => group.journals[name].range)))
+    this.#attemptBehind(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
+    this.#takeHeads(
+      eachJournal(this.#options.kind, (_, name): CompactRange => group.journals[name].range),
+    )
     for (const { resolve } of group.decided) resolve()
   }
 
@@ -111,7 +126,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     const memory = (await groupMemory.read(this.#rows, needs)) as Memory
     return decideGroup({
       writes: running,
-      heads: this.#heads.now(),
+      heads: this.#heads,
       memory,
       rows: this.#rows,
       endsGroup: false,
@@ -156,7 +171,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
       if (this.#options.database.isTransaction) this.#options.ask('ROLLBACK')
     } catch (error) {
       // The next group begins with it.
-      this.#options.opening.onProblem?.(error)
+      this.#problem(error)
     }
   }
 
@@ -164,6 +179,28 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     const reason = `nothing was written: ${messageOf(cause)}`
     const error = new this.#options.kind.Unavailable(reason, { cause })
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
+  }
+
+  /** Whatever a listener throws: what is committed is acknowledged (S12). */
+  #takeHeads(heads: Heads<Name>): void {
+    const before = this.#heads
+    this.#heads = heads
+    const names = Object.keys(heads) as Name[]
+    const grown = names.filter((name) => heads[name].size > before[name].size)
+    if (grown.length === 0) return
+    for (const listener of this.#listeners) this.#attemptBehind(() => listener(grown))
+  }
+
+  #attemptBehind(run: () => void): void {
+    try {
+      run()
+    } catch (error) {
+      this.#problem(error)
+    }
+  }
+
+  #problem(error: unknown): void {
+    this.#options.opening.onProblem?.(error)
   }
 
   readonly #explain = (error: unknown): unknown =>

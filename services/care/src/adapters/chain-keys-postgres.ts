@@ -132,7 +132,7 @@ export async function openChainKeysDatabase(
       open.push(probe)
       return probe.trouble
     },
-    stopping: (onProblem) => door.stop(onProblem),
+    stopAfter: (ms, onProblem) => door.shutAfter(ms, onProblem),
     close,
   }
 }

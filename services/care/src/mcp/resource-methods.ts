@@ -8,13 +8,7 @@ import type {
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { ChainHead } from '../domain/record-store.ts'
 import { mayRead, reachOf } from '../domain/scopes.ts'
-import {
-  audioUri,
-  chainUri,
-  normalSlot,
-  parseRecordUri,
-  type RecordUri,
-} from '../wire/record-uri.ts'
+import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { DATA_LINE, recordName, recordTitle } from '../wire/text-of-others.ts'
 import { CARD_PAGE } from './card-page.ts'
@@ -62,7 +56,7 @@ export async function readNamed(context: CallContext, uri: string) {
   const outcome = parsed && (await readVisible(context, parsed))
   if (parsed === undefined || outcome === undefined || outcome.kind === 'absent')
     throw resourceNotFound(uri)
-  if (outcome.kind === 'found') return { ...outcome, parsed: { ...parsed, slot: outcome.record } }
+  if (outcome.kind === 'found') return { ...outcome, parsed }
   throw new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
 }
 
@@ -221,8 +215,7 @@ export async function subscribable(context: CallContext, uri: string): Promise<s
   if (head === undefined) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined
   if ((parsed.version ?? 1) > head.latestVersion) return undefined
-  // In the names of the chain, which its notices have.
-  return canonicalUri({ ...parsed, slot: head })
+  return canonicalUri(parsed)
 }
 
 /** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */
@@ -243,10 +236,7 @@ export async function unsubscribe(
   { uri }: SubscribeRequestParams,
 ): Promise<Result> {
   const parsed = parseRecordUri(uri)
-  const named =
-    parsed === undefined
-      ? [uri]
-      : [parsed.slot, normalSlot(parsed.slot)].map((slot) => canonicalUri({ ...parsed, slot }))
-  for (const each of new Set(named)) await context.registry.unsubscribe(context.session, each)
+  const found = parsed === undefined ? uri : canonicalUri(parsed)
+  await context.registry.unsubscribe(context.session, found)
   return {}
 }

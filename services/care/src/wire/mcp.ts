@@ -3,7 +3,8 @@ import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { discoverExample, initializeExample } from './examples.ts'
-import { audience, nameText, status } from './records.ts'
+import { isRecordName } from './record-uri.ts'
+import { audience, status } from './records.ts'
 
 /** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
 export const mcpMessage = z
@@ -54,7 +55,7 @@ export const listenParams = z.object({
   }),
 })
 
-const patient = nameText
+const patient = z.string().refine(isRecordName, { message: 'expected a name without "/" and "|"' })
 const since = z.string().refine((text) => parseIsoTime(text) !== undefined, {
   message: 'expected an ISO 8601 time with its offset, or a date',
 })
