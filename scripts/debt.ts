@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { foldableFiles, readEntries, smallFiles, unusedExports } from './debt/imports.ts'
+import { readEntries, smallFiles, unusedExports } from './debt/imports.ts'
 import { repeatedCode } from './debt/repeats.ts'
 import { RULES_FOLDER, readRules, unresolvedNumbers } from './debt/rules.ts'
 import { isCode, linesByRoom, readSources } from './debt/source-files.ts'
@@ -29,7 +29,6 @@ function count(): Readonly<Record<string, readonly string[]>> {
   }
   return {
     'files under 15 lines': smallFiles(modules),
-    'files under 30 lines with one importer': foldableFiles(modules, entries),
     'exports without a user': unusedExports(modules, { entries, documents }),
     'rule numbers that do not resolve': unresolvedNumbers(files, rules),
     'repeats of more than 10 lines': repeatedCode(files.filter(isCode)),

@@ -114,12 +114,12 @@ async function measureRounds(
   return holds
 }
 
-/** The service over that ledger serves that audit. */
-export async function paidHoldFigures(
-  databasePath: string,
-  audit: WireAudit,
-): Promise<readonly Figure[]> {
-  const network = await ServerProcess.start('instant-network-server.ts', [String(ROUNDS)])
+/** Runs `work` on the service over that ledger, in a network that settles at once and has so many payers. */
+export async function withGradingService<Result>(
+  { databasePath, payers }: { readonly databasePath: string; readonly payers: number },
+  work: (server: ServerProcess, payerKeys: readonly string[]) => Promise<Result>,
+): Promise<Result> {
+  const network = await ServerProcess.start('instant-network-server.ts', [String(payers)])
   const { evmPayTo, evmPayerKeys, evmUrl, facilitatorUrl } = JSON.parse(
     network.details,
   ) as PaymentNetworkFacts
@@ -134,10 +134,19 @@ export async function paidHoldFigures(
   }
   const server = await ServerProcess.start('grading-server.ts', [JSON.stringify(environment)])
   try {
-    const holds = await measureRounds(server, evmPayerKeys, audit)
-    return [...holds].map(([name, values]) => holdFigure(name, values))
+    return await work(server, evmPayerKeys)
   } finally {
     await server.stop()
     await network.stop()
   }
 }
+
+/** The service over that ledger serves that audit. */
+export const paidHoldFigures = (
+  databasePath: string,
+  audit: WireAudit,
+): Promise<readonly Figure[]> =>
+  withGradingService({ databasePath, payers: ROUNDS }, async (server, payerKeys) => {
+    const holds = await measureRounds(server, payerKeys, audit)
+    return [...holds].map(([name, values]) => holdFigure(name, values))
+  })

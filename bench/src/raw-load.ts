@@ -25,6 +25,22 @@ export function getRequest(
   return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}\r\n`)
 }
 
+/** The bytes of a POST of JSON. */
+export function postRequest(
+  url: URL,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Buffer {
+  const all = {
+    ...headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `POST ${url.pathname} HTTP/1.1\r\nhost: ${url.host}\r\n${lines.join('')}\r\n`
+  return Buffer.from(head + body)
+}
+
 /** One keep-alive connection that carries one request at a time. */
 class RawLane {
   readonly #socket: Socket

@@ -1,11 +1,6 @@
 // What `npm run check:debt` counts, on small made-up inputs.
 import { describe, expect, it } from 'vitest'
-import {
-  foldableFiles,
-  readEntries,
-  smallFiles,
-  unusedExports,
-} from '../../scripts/debt/imports.ts'
+import { readEntries, smallFiles, unusedExports } from '../../scripts/debt/imports.ts'
 import { repeatedCode } from '../../scripts/debt/repeats.ts'
 import { linesByRoom } from '../../scripts/debt/source-files.ts'
 
@@ -72,14 +67,6 @@ describe('files', () => {
   it('under 15 lines are small; test files are not counted', () => {
     const fixture = file('packages/sums/src/a.fixture.ts', 'export const b = 1')
     expect(smallFiles([short, user, fixture])).toEqual(['packages/sums/src/short.ts (1)'])
-  })
-
-  it('under 30 lines with one importer fold into it; an index and a test do not', () => {
-    const none = new Map<string, string>()
-    const test = file('packages/sums/src/short.test.ts', "import { a } from './short.ts'")
-    expect(foldableFiles([short, user, test, index, add], none)).toEqual([
-      'packages/sums/src/short.ts (1): packages/sums/src/user.ts',
-    ])
   })
 
   it('are counted by room, tests apart', () => {

@@ -5,11 +5,7 @@
 import { posix } from 'node:path'
 import { isTest, lineCount, type SourceFile } from './source-files.ts'
 
-type Import = {
-  readonly target: string
-  readonly names: readonly string[]
-  readonly isPassedOn: boolean
-}
+type Import = { readonly target: string; readonly names: readonly string[] }
 /** Paths by import specifier: `@tallystick/x402/evm` to its file. */
 type Entries = ReadonlyMap<string, string>
 
@@ -23,8 +19,6 @@ const LISTED = /^export (?:type )?\{([^}]*)\}/gm
 /** Read by vitest, not by us. */
 const SETTINGS = /(?:^|\/)(?:vitest\.[\w.]+|[\w-]+\.setup\.ts)$/
 
-/** A shorter file with one importer is a detail of that importer. */
-const FOLD_BELOW_LINES = 30
 /** A shorter file hides nothing, however many files import it. */
 const SMALL_BELOW_LINES = 15
 
@@ -46,12 +40,12 @@ function resolved(from: string, target: string, entries: Entries): string | unde
 }
 
 function importsOf({ path, text }: SourceFile, entries: Entries): readonly Import[] {
-  return [...text.matchAll(IMPORT)].flatMap(([, word, whole, list, from, called, located]) => {
+  return [...text.matchAll(IMPORT)].flatMap(([, , whole, list, from, called, located]) => {
     const target = resolved(path, from ?? called ?? located ?? '', entries)
     if (target === undefined) return []
     const names = list === undefined || whole !== undefined ? [ALL] : []
     const listed = namePairs(list ?? '').map(({ there }) => there)
-    return { target, names: [...names, ...listed], isPassedOn: word === 'export' }
+    return { target, names: [...names, ...listed] }
   })
 }
 
@@ -107,22 +101,6 @@ export function unusedExports(
       .filter((name) => users?.has(name) !== true)
       .map((name) => `${path}: ${name}`)
   })
-}
-
-/** Production files short enough to belong in the file that imports them, as `path (lines): importer`. */
-export function foldableFiles(files: readonly SourceFile[], entries: Entries): readonly string[] {
-  const production = files.filter((file) => !isTest(file))
-  const importers = new Map<string, Set<string>>()
-  for (const file of production) {
-    for (const { target, isPassedOn } of importsOf(file, entries)) {
-      // An index only re-exports, so nothing folds into it.
-      const names = isPassedOn ? [file.path, 'index'] : [file.path]
-      importers.set(target, new Set([...(importers.get(target) ?? []), ...names]))
-    }
-  }
-  return production
-    .filter((file) => lineCount(file) < FOLD_BELOW_LINES && importers.get(file.path)?.size === 1)
-    .map((file) => `${file.path} (${lineCount(file)}): ${[...(importers.get(file.path) ?? [])][0]}`)
 }
 
 /** Production TypeScript so short that it hides nothing. */

@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
-// What a grade costs from JSON text to JSON text, an audit of a thousand picks, a read of the truth table with a million
-// settled picks, and an import, over an on-disk ledger of synthetic matches. The imports are relative because the service
+// How many paid grades a service answers over HTTP; what an audit of a thousand picks, a read of the truth table with a million
+// settled picks, and an import cost, over an on-disk ledger of synthetic matches. The imports are relative because the service
 // exports none of these parts.
 
-import { hash } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { leafHash } from '@tallystick/hashchain'
 import { manualClock, systemClock } from '@tallystick/service-kit'
+import type { PaymentRequired } from '@x402/core/types'
 import { openSqliteGradingStore } from '../../../services/grading/src/adapters/sqlite-grading-store.ts'
 import { calibrationAnswer } from '../../../services/grading/src/domain/calibration.ts'
 import { createGrader } from '../../../services/grading/src/domain/grader.ts'
@@ -19,7 +19,11 @@ import {
   syntheticFixtures,
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
+import { LANES } from '../paid-cost.ts'
+import { withGradingService } from '../paid-holds.ts'
 import { median } from '../quantile.ts'
+import { postRequest, runLanes } from '../raw-load.ts'
+import { signDollars } from '../sign-payments.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /** Generated rows; a pair of teams meets at most once a day, so about two thirds of the rows are matches. */
@@ -28,8 +32,11 @@ const ROWS = 170_000
 const MATCHES = 150_000
 const SETTLED_PICKS_MIN = 1_000_000
 const NOW_SECONDS = 1_780_000_000
-/** Grades in one sample: several hundred milliseconds. */
-const GRADES = 40_000
+/** Paid grades in one round: about two seconds. */
+const GRADES = 800
+const GRADE_ROUNDS = 3
+/** Far more than one seller has been asked for. */
+const GRADES_PER_SECOND_MIN = 200
 const AUDIT_PICKS = 1_000
 const WARM_ROUNDS = 3
 const REPEATS = 9
@@ -117,44 +124,58 @@ async function gradeBodies(store: GradingStore): Promise<readonly string[]> {
         market: `${path}/1x2/ft`,
         selection: ['home', 'draw', 'away'][index % 3],
         odds: (1.5 + (index % 50) / 20).toFixed(2),
+        // Some are far from what is recorded (G21).
+        confirmed: true,
       },
     }),
   )
 }
 
-async function gradeFigure(store: GradingStore, bodies: readonly string[]): Promise<Figure> {
-  const grader = createGrader({
-    store,
-    clock: manualClock(NOW_SECONDS * 1_000),
-    randomBytes,
-  })
-  const sample = await Promise.all(bodies.map((body) => grader.grade(readGrade(body))))
-  if (sample.some(({ outcome }) => outcome !== 'GRADED'))
-    throw new Error('not every pick is graded')
-  let characters = 0
-  const { ours, base } = await compare({
-    // The service's own steps: read the body, grade the pick against the store, write the card's text.
-    ours: async () => {
-      for (let index = 0; index < GRADES; index += 1) {
-        const card = await grader.grade(readGrade(bodies[index % bodies.length] ?? ''))
-        characters += JSON.stringify(card).length
-      }
-    },
-    base: () => {
-      for (let index = 0; index < GRADES; index += 1) {
-        characters += Object.keys(JSON.parse(bodies[index % bodies.length] ?? '{}')).length
-        characters += JSON.stringify(sample[index % sample.length]).length
-      }
-    },
-  })
-  if (characters === 0) throw new Error('nothing was graded')
-  return judgeFigure({
-    name: 'grades a second of CPU, JSON in and JSON out',
-    value: (GRADES / ours) * 1_000,
-    unit: '/s',
-    baseline: { name: 'JSON.parse and JSON.stringify of the same', value: (GRADES / base) * 1_000 },
-    higherIsBetter: true,
-    aim: { kind: 'at-least', value: 300_000 },
+const cycled = (bodies: readonly string[], index: number): string =>
+  bodies[index % bodies.length] ?? ''
+
+/** Paid grades over HTTP, by a running service: each payment is signed ahead, settled at once and makes one answer. */
+function gradeFigure(databasePath: string, bodies: readonly string[]): Promise<Figure> {
+  return withGradingService({ databasePath, payers: LANES }, async (server, payerKeys) => {
+    const url = new URL('/api/grade', server.url)
+    const challenge = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: cycled(bodies, 0),
+    })
+    const offer = (await challenge.json()) as PaymentRequired
+    /** Answers a second. */
+    const rate = async (status: number, requests: readonly Buffer[]): Promise<number> => {
+      const request = (index: number): Buffer => requests[index] ?? Buffer.of()
+      const load = { url: server.url, lanes: LANES, count: requests.length, status, request }
+      const { wallMs } = await runLanes(load)
+      return (requests.length * 1_000) / wallMs
+    }
+    const unpaid = Array.from({ length: GRADES }, (_, index) =>
+      postRequest(url, cycled(bodies, index)),
+    )
+    const [paidRates, unpaidRates]: [number[], number[]] = [[], []]
+    for (let round = 0; round <= GRADE_ROUNDS; round += 1) {
+      const paid = await Promise.all(
+        unpaid.map(async (_, index) => {
+          const payment = await signDollars(offer, payerKeys[index % LANES] ?? '')
+          return postRequest(url, cycled(bodies, index), { 'payment-signature': payment })
+        }),
+      )
+      const [one, other] = [await rate(200, paid), await rate(402, unpaid)]
+      // The first round warms up.
+      if (round === 0) continue
+      paidRates.push(one)
+      unpaidRates.push(other)
+    }
+    return judgeFigure({
+      name: `paid grades over HTTP, ${LANES} payers at once`,
+      value: median(paidRates),
+      unit: '/s',
+      baseline: { name: 'the same without a payment: 402', value: median(unpaidRates) },
+      higherIsBetter: true,
+      aim: { kind: 'at-least', value: GRADES_PER_SECOND_MIN },
+    })
   })
 }
 
@@ -232,24 +253,23 @@ async function calibrationFigure(store: GradingStore): Promise<Figure> {
 /** Grades, audits, the truth table and the import, over one ledger. */
 export async function measureGrading(): Promise<readonly Figure[]> {
   using folder = temporaryFolder()
+  const databasePath = folder.file('grading.db')
   const store = await openSqliteGradingStore({
-    databasePath: folder.file('grading.db'),
+    databasePath,
     clock: systemClock,
     checkpointSeed: new Uint8Array(32).fill(7),
     origin: 'bench/ledger',
     // As `grading import` opens it.
     isImport: true,
   })
+  let bodies: readonly string[]
+  let figures: readonly Figure[]
   try {
     const imported = await importFigure(store)
-    const bodies = await gradeBodies(store)
-    return [
-      await gradeFigure(store, bodies),
-      ...(await auditFigures(store, bodies)),
-      await calibrationFigure(store),
-      imported,
-    ]
+    bodies = await gradeBodies(store)
+    figures = [...(await auditFigures(store, bodies)), await calibrationFigure(store), imported]
   } finally {
     await store.close()
   }
+  return [await gradeFigure(databasePath, bodies), ...figures]
 }

@@ -6,7 +6,7 @@
 import type { LineLimits, PostgresDoor } from './postgres-door.ts'
 import { IDLE_MS, isLostConnection, type PostgresLine } from './postgres-line.ts'
 import type { SqlConnection, SqlQuery } from './sql-connection.ts'
-import type { Durability } from './store.ts'
+import type { Durability, Rows } from './store.ts'
 import { messageOf } from './unavailable.ts'
 
 /** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
@@ -27,6 +27,9 @@ export const beginPostgres = (
 
 /** Rows of a statement, in whatever transaction the connection is in. */
 export type PostgresQuery = SqlQuery
+
+/** What runs in a transaction; `rows` asks for rows as arrays. */
+export type PostgresRun<Result> = (query: PostgresQuery, rows: Rows) => Promise<Result>
 
 /** What the run of a transaction threw itself. */
 class RunFailed extends Error {
@@ -106,7 +109,7 @@ export class PostgresConnection implements SqlConnection {
    * unchanged. Not to be mixed with `read` on one connection.
    */
   transaction<Result>(
-    run: (query: PostgresQuery) => Promise<Result>,
+    run: PostgresRun<Result>,
     durability: Durability = 'synced',
   ): Promise<Result> {
     const running = this.#lastTransaction.then(() =>
@@ -183,24 +186,23 @@ export class PostgresConnection implements SqlConnection {
       isAgain,
       run,
     }: {
-      readonly run: (query: PostgresQuery) => Promise<Result>
+      readonly run: PostgresRun<Result>
       readonly durability: Durability
       readonly isAgain: boolean
     },
   ): Promise<Result> {
     await this.#requireFinal(line)
     let refused: { readonly error: unknown } | undefined
-    const query: PostgresQuery = async (text, values = []) => {
-      try {
-        return await line.ask(text, values)
-      } catch (error) {
+    const noted = <Answer>(asking: Promise<Answer>): Promise<Answer> =>
+      asking.catch((error: unknown) => {
         refused ??= { error }
         throw error
-      }
-    }
+      })
+    const query: PostgresQuery = (text, values) => noted(line.ask(text, values))
+    const rows: Rows = (text, values) => noted(line.tuples(text, values))
     const ran = async (): Promise<Result> => {
       try {
-        return await run(query)
+        return await run(query, rows)
       } catch (error) {
         // After a refused statement, a run that throws only passes that on, in whatever words.
         throw refused === undefined ? new RunFailed(error) : refused.error

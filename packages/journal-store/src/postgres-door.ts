@@ -120,6 +120,9 @@ class SeenTimelines {
   }
 }
 
+/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
+const STOPPING_MS = 5_000
+
 /** What every connection of a process to one database shares. */
 export class PostgresDoor {
   readonly #options: PostgresOptions
@@ -186,8 +189,8 @@ export class PostgresDoor {
     for (const line of this.#open.keys()) line.destroy(this.#refusal)
   }
 
-  /** The same after so many milliseconds: a process that stops waits for nothing longer. Says what is in doubt then. */
-  shutAfter(ms: number, onProblem: (error: unknown) => void): void {
+  /** The same after a while: a process that stops waits for nothing longer. Says what is in doubt then. */
+  stop(onProblem: (error: unknown) => void, ms = STOPPING_MS): void {
     const shut = (): void => {
       const inDoubt = [...this.#open.keys()].filter((line) => line.isCommitting).length
       if (inDoubt > 0)

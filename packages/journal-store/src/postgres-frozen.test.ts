@@ -297,7 +297,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
           POLL,
         )
         .toBe(1)
-      door.shutAfter(100, onProblem)
+      door.stop(onProblem, 100)
       expect(await writing).toMatch(/not known what was written: the process stops/)
       await store.close()
       expect(problems.join()).toMatch(/it is not known what was written/)

@@ -5,15 +5,10 @@
  */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
-import {
-  eachJournal,
-  eachJournalInTurn,
-  headOfRow,
-  LEAVES_PER_READ,
-  openCommittedJournal,
-} from './journal.ts'
+import { eachJournal, eachJournalInTurn, LEAVES_PER_READ, openCommittedJournal } from './journal.ts'
+import { headsInRows, keepHeads } from './known-heads.ts'
 import { PostgresCommit } from './postgres-commit.ts'
-import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+import { PostgresConnection, type PostgresQuery, type PostgresRun } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import {
@@ -52,10 +47,7 @@ export type PostgresStore<Name extends string, Memory, Needs> = Store<Name, Memo
      * Writes the service's own rows in transactions without the heads, one after another. A run may happen twice if only the
      * answer of its COMMIT was lost.
      */
-    writeRows<Result>(
-      run: (query: PostgresQuery) => Promise<Result>,
-      durability?: Durability,
-    ): Promise<Result>
+    writeRows<Result>(run: PostgresRun<Result>, durability?: Durability): Promise<Result>
   }
 
 /** Where a store's schema is read. */
@@ -72,12 +64,7 @@ export async function readHeads<Name extends string>({
   const found = await rows<readonly [string, number, Uint8Array]>(
     `SELECT name, size, peaks FROM ${kind.schema}.journals`,
   )
-  const heads = new Map(found.map(([name, size, peaks]) => [name, headOfRow(size, peaks)]))
-  return eachJournal(kind, ({ noun }, name) => {
-    const head = heads.get(name)
-    if (head === undefined) throw new kind.Unavailable(`${noun} has no head`)
-    return head
-  })
+  return headsInRows(kind, found)
 }
 
 /** Rejects with the service's error for a schema of another version. */
@@ -130,11 +117,11 @@ async function openReader<Name extends string>(
     const files = checkpointFilesOf(kind, options)
     // Before the heads: another process may append and sign in between.
     const readings = eachJournal(kind, (_, name) => files[name].read())
-    const committed = { heads: await readHeads({ kind, rows }) }
+    const heads = keepHeads(await readHeads({ kind, rows }), options.onProblem)
     const journals = eachJournal(kind, ({ table }, name) =>
       openCommittedJournal(rows, {
         table: `${schema}.${table}`,
-        head: () => committed.heads[name],
+        head: () => heads.now()[name],
       }),
     )
     if (options.checkpoint !== 'unchecked')
@@ -142,7 +129,7 @@ async function openReader<Name extends string>(
         requireContinued(readings[name], { journal: journals[name], noun }, kind),
       )
     const reader = { ...signedJournals(journals, files), read, rows }
-    return { committed, reader, connect, door, end }
+    return { heads, reader, connect, door, end }
   } catch (error) {
     await end()
     throw error
@@ -181,63 +168,31 @@ export async function openPostgresStore<Name extends string, Memory, Needs>(
   }
 }
 
-/** The heads that this process knows to be committed, and who hears that they grew. */
-function keepHeads<Name extends string>(
-  kind: PostgresStoreKind<Name>,
-  committed: { heads: Heads<Name> },
-  onProblem: (error: unknown) => void,
-) {
-  const listeners = new Set<() => void>()
-  /** What a bug behind the COMMIT throws: the journals have grown all the same (S12). */
-  const attempt = (run: () => void): void => {
-    try {
-      run()
-    } catch (error) {
-      onProblem(error)
-    }
-  }
-  return {
-    attempt,
-    /** Heads only grow: a look and a commit may cross. Returns the names of those that did. */
-    take: (heads: Heads<Name>): readonly Name[] => {
-      const before = committed.heads
-      const grown = (Object.keys(before) as Name[]).filter(
-        (name) => heads[name].size > before[name].size,
-      )
-      committed.heads = eachJournal(kind, (_, name) =>
-        grown.includes(name) ? heads[name] : before[name],
-      )
-      return grown
-    },
-    tell: (grown: readonly Name[]): void => {
-      if (grown.length > 0) for (const listener of listeners) attempt(listener)
-    },
-    onGrown: (listener: () => void) => {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
-  }
-}
-
 async function openWriter<Name extends string, Memory, Needs>(
   kind: PostgresStoreKind<Name>,
   options: PostgresOpening<Name, Memory, Needs>,
-  { committed, connect, door, end, reader }: Awaited<ReturnType<typeof openReader<Name>>>,
+  { connect, door, end, heads, reader }: Awaited<ReturnType<typeof openReader<Name>>>,
 ): Promise<PostgresStore<Name, Memory, Needs>> {
   const { onProblem = () => undefined } = options
   const { schema, Unavailable, writesPerCommitMax: writesMax } = kind
-  const heads = keepHeads(kind, committed, onProblem)
+  /** Heads only grow: a look and a commit may cross. */
+  const takeNewer = (found: Heads<Name>): readonly Name[] => {
+    const known = heads.now()
+    return heads.take(
+      eachJournal(kind, (_, name) => (found[name].size > known[name].size ? found : known)[name]),
+    )
+  }
   const commit = new PostgresCommit<Name, Memory, Needs>({
     door,
     kind,
     connection: connect(),
     memory: options.memory,
     runMs: options.runMs,
-    heads: () => committed.heads,
+    heads: heads.now,
     onCommitted: (found, adopt) => {
-      const grown = heads.take(found)
+      const grown = takeNewer(found)
       for (const name of grown)
-        reader.checkpointFiles[name].renew(() => committed.heads[name], onProblem)
+        reader.checkpointFiles[name].renew(() => heads.now()[name], onProblem)
       heads.attempt(adopt)
       heads.tell(grown)
     },
@@ -248,7 +203,7 @@ async function openWriter<Name extends string, Memory, Needs>(
     const now = await readHeads({ kind, rows })
     // The answer to our COMMIT will report our entries, and what others committed before them. The next look sees the rest.
     if (isLook && commit.isCommitting) return
-    heads.tell(heads.take(now))
+    heads.tell(takeNewer(now))
   }
   const watch = await watchPostgres(door, {
     channel: schema,
@@ -276,7 +231,7 @@ async function openWriter<Name extends string, Memory, Needs>(
       await ownRows.transaction((query) => query(text, values), 'relaxed')
     },
     catchUp: () => catchUp(),
-    onGrown: heads.onGrown,
+    onGrown: (listener) => heads.onGrown(() => listener()),
     close: () => (closing ??= close()),
   }
 }

@@ -13,7 +13,7 @@
 export { moveToPostgres, moveToSqlite } from './move-store.ts'
 export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
-export { MAKE_OWN, PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
+export { MAKE_OWN, PostgresConnection, type PostgresRun } from './postgres-connection.ts'
 export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 export { openPostgresPlace, type PostgresPlace } from './postgres-place.ts'

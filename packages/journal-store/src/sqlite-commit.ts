@@ -4,8 +4,8 @@
  * the time, it is decided under the lock at once.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import type { CompactRange } from '@tallystick/hashchain'
 import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './journal.ts'
+import type { KnownHeads } from './known-heads.ts'
 import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
 import { readStoredHeads, type SqliteKind } from './sqlite-journals.ts'
 import type { GroupMemory, Rows } from './store.ts'
@@ -14,7 +14,6 @@ import {
   chooseDurability,
   decideGroup,
   type Group,
-  type Heads,
   measureJournals,
   type Write,
   WriteRefused,
@@ -28,8 +27,7 @@ type SqliteCommitOptions<Name extends string, Memory, Needs> = {
   readonly ask: Ask
   readonly database: DatabaseSync
   readonly kind: SqliteKind<Name>
-  /** As they are committed at opening. */
-  readonly heads: Heads<Name>
+  readonly heads: KnownHeads<Name>
   readonly opening: {
     readonly memory: GroupMemory<Name, Memory, Needs>
     readonly aroundCommit?: (commit: () => void) => void
@@ -42,8 +40,7 @@ type SqliteCommitOptions<Name extends string, Memory, Needs> = {
 export class SqliteCommit<Name extends string, Memory, Needs> {
   readonly #options: SqliteCommitOptions<Name, Memory, Needs>
   readonly #rows: Rows
-  readonly #listeners = new Set<(grown: readonly Name[]) => void>()
-  #heads: Heads<Name>
+  readonly #heads: KnownHeads<Name>
   /** SQLite's count of other connections' commits. */
   #seenVersion: number | undefined
   #isRelaxed = false
@@ -55,24 +52,13 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     this.#seenVersion = this.#readVersion()
   }
 
-  /** The heads as last known to be committed. */
-  get heads(): Heads<Name> {
-    return this.#heads
-  }
-
-  /** Calls the listener with the journals that have grown; what it throws goes to `onProblem`. Returns what stops it. */
-  onGrown(listener: (grown: readonly Name[]) => void): () => void {
-    this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
-  }
-
   /** Notices what another process has committed. */
   catchUp(): void {
     const version = this.#readVersion()
     if (version === this.#seenVersion) return
     const heads = readStoredHeads(this.#options.ask, this.#options.kind)
     this.#seenVersion = version
-    this.#takeHeads(heads)
+    this.#heads.tell(this.#heads.take(heads))
   }
 
   /** Settles a group; never rejects. */
@@ -84,7 +70,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
         return
       } catch (error) {
         this.#rollBack()
-        this.#attemptBehind(() => this.#setRelaxed(false))
+        this.#heads.attempt(() => this.#setRelaxed(false))
         if (error instanceof Overtaken) isLocked = true
         else if (error instanceof WriteRefused) error.write.reject(this.#explain(error.cause))
         else {
@@ -109,10 +95,9 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     else aroundCommit(() => this.#commitNow())
     this.#setRelaxed(false)
     // Only now is it so, for this process too.
-    this.#attemptBehind(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
-    this.#takeHeads(
-      eachJournal(this.#options.kind, (_, name): CompactRange => group.journals[name].range),
-    )
+    this.#heads.attempt(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
+    const { kind } = this.#options
+    this.#heads.tell(this.#heads.take(eachJournal(kind, (_, name) => group.journals[name].range)))
     for (const { resolve } of group.decided) resolve()
   }
 
@@ -126,7 +111,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     const memory = (await groupMemory.read(this.#rows, needs)) as Memory
     return decideGroup({
       writes: running,
-      heads: this.#heads,
+      heads: this.#heads.now(),
       memory,
       rows: this.#rows,
       endsGroup: false,
@@ -171,7 +156,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
       if (this.#options.database.isTransaction) this.#options.ask('ROLLBACK')
     } catch (error) {
       // The next group begins with it.
-      this.#problem(error)
+      this.#options.opening.onProblem?.(error)
     }
   }
 
@@ -179,28 +164,6 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     const reason = `nothing was written: ${messageOf(cause)}`
     const error = new this.#options.kind.Unavailable(reason, { cause })
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
-  }
-
-  /** Whatever a listener throws: what is committed is acknowledged (S12). */
-  #takeHeads(heads: Heads<Name>): void {
-    const before = this.#heads
-    this.#heads = heads
-    const names = Object.keys(heads) as Name[]
-    const grown = names.filter((name) => heads[name].size > before[name].size)
-    if (grown.length === 0) return
-    for (const listener of this.#listeners) this.#attemptBehind(() => listener(grown))
-  }
-
-  #attemptBehind(run: () => void): void {
-    try {
-      run()
-    } catch (error) {
-      this.#problem(error)
-    }
-  }
-
-  #problem(error: unknown): void {
-    this.#options.opening.onProblem?.(error)
   }
 
   readonly #explain = (error: unknown): unknown =>

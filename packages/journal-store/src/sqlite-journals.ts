@@ -9,7 +9,8 @@ import {
   type TreeHead,
 } from '@tallystick/hashchain'
 import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
-import { completedNode, eachJournal, headOfRow, joinPeaks, LEAVES_PER_READ } from './journal.ts'
+import { completedNode, eachJournal, joinPeaks, LEAVES_PER_READ } from './journal.ts'
+import { headsInRows } from './known-heads.ts'
 import type { Ask } from './sqlite-connection.ts'
 import type { SqliteFileKind } from './sqlite-database.ts'
 import type { Journal } from './store.ts'
@@ -98,12 +99,7 @@ export function readStoredHeads<Name extends string>(
   const rows: readonly (readonly [string, number, Uint8Array])[] = ask(
     'SELECT name, size, peaks FROM journals',
   )
-  const heads = new Map(rows.map(([name, size, peaks]) => [name, headOfRow(size, peaks)]))
-  return eachJournal(kind, ({ noun }, name) => {
-    const head = heads.get(name)
-    if (head === undefined) throw new kind.Unavailable(`${noun} has no head`)
-    return head
-  })
+  return headsInRows(kind, rows)
 }
 
 /** Whether the stored roots of 256 leaves are those of the leaves. */

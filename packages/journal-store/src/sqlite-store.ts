@@ -8,6 +8,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
 import { eachJournal, eachJournalInTurn, openCommittedJournal } from './journal.ts'
+import { keepHeads } from './known-heads.ts'
 import { besideDatabase, removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './sealed-bodies.ts'
 import { SqliteCommit } from './sqlite-commit.ts'
@@ -121,14 +122,15 @@ async function openOn<Name extends string, Memory, Needs>(
   runAtOnce(database, nameKey(kind, options.keyRing))
   const files = checkpointFilesOf(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
-  const found = isAlone
-    ? readCountedHeads(ask, kind, { readings, files })
-    : readStoredHeads(ask, kind)
+  const heads = keepHeads(
+    isAlone ? readCountedHeads(ask, kind, { readings, files }) : readStoredHeads(ask, kind),
+    onProblem,
+  )
   const reading = openReading(database, kind, options.databasePath)
   try {
-    const writer = new SqliteCommit({ ask, database, heads: found, kind, opening: options })
+    const writer = new SqliteCommit({ ask, database, heads, kind, opening: options })
     const journals = eachJournal(kind, ({ table }, name) =>
-      openCommittedJournal(reading.rows, { table, head: () => writer.heads[name] }),
+      openCommittedJournal(reading.rows, { table, head: () => heads.now()[name] }),
     )
     await eachJournalInTurn(kind, async ({ noun }, name) => {
       if (isAlone) files[name].write(journals[name])
@@ -136,8 +138,8 @@ async function openOn<Name extends string, Memory, Needs>(
         await requireContinued(readings[name], { journal: journals[name], noun }, kind)
     })
     if (isAlone)
-      writer.onGrown((grown) => {
-        for (const name of grown) files[name].renew(() => writer.heads[name], onProblem)
+      heads.onGrown((grown) => {
+        for (const name of grown) files[name].renew(() => heads.now()[name], onProblem)
       })
     const queue = openWriteQueue<Name, Memory, Needs>({
       writesMax,
@@ -164,7 +166,7 @@ async function openOn<Name extends string, Memory, Needs>(
       write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
       note: (text, values) => queue.add(({ run }) => run(text, values), { durability: 'relaxed' }),
       catchUp: async () => writer.catchUp(),
-      onGrown: (listener) => writer.onGrown(() => listener()),
+      onGrown: (listener) => heads.onGrown(() => listener()),
       close,
     }
   } catch (error) {

@@ -31,7 +31,11 @@ export const careErrors = {
     meaning: 'There is nothing here, or nothing that the caller may know of: both look alike.',
   },
   method_not_allowed: { status: 405, meaning: 'The path supports other methods: see `Allow`.' },
-  conflict: { status: 409, meaning: 'The chain belongs to the other audience.' },
+  conflict: {
+    status: 409,
+    meaning:
+      'The chain belongs to the other audience, or one of before stands under another spelling of its names.',
+  },
   version_conflict: {
     status: 409,
     meaning:

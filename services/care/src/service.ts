@@ -24,6 +24,7 @@ import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
 import { EventDeliverer } from './domain/event-deliverer.ts'
 import type { EventReport } from './domain/event-subscription.ts'
+import { KnownNames } from './domain/known-names.ts'
 import {
   type AuditTrail,
   createPublisher,
@@ -305,7 +306,9 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   if (behind() === undefined) await deliverer?.start()
   const { startCommit } = telemetry
   const parts = { config, clock, logger, registry, store, audit, tokens }
-  const publisher = createPublisher({ ...parts, hub: events.before(mcp.hub), startCommit })
+  const hub = events.before(mcp.hub)
+  const names = await KnownNames.read(store)
+  const publisher = createPublisher({ ...parts, hub, startCommit, names })
   const isWitnessed = config.WITNESSES.length > 0
   const publish = isWitnessed ? provenPublisher(publisher, witnesses) : publisher
   const readLog: ReadLog = {

@@ -6,8 +6,7 @@ import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import { sharedRuns } from './shared-runs.ts'
-import type { SideRows } from './side-rows.ts'
+import { type SideRows, sharedRuns } from './side-rows.ts'
 
 /** How many rows of refused writes are kept, the newest; some 15 MB. */
 const REFUSALS_KEPT_MAX = 100_000

@@ -11,8 +11,9 @@ import {
   type ErasureRow,
   erasureOfRow,
 } from './chain-keys.ts'
+import { findSpelled } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
-import { type ChainRow, isErased } from './stored-record.ts'
+import { type ChainRow, isErased, slotOfChain } from './stored-record.ts'
 
 export type ErasedChain =
   | {
@@ -38,21 +39,31 @@ export type MarkedStore = {
   readonly transaction: <Result>(run: (source: RecordSource) => Promise<Result>) => Promise<Result>
 }
 
+/** A chain that an operator names: a topic's own, or a freed one by its number. */
+export const findByNumber = (
+  { ask, sql }: RecordSource,
+  named: NamedChain,
+): Promise<ChainRow | undefined> =>
+  findSpelled(named, async ({ audience, domain, freed = 0, patient }) => {
+    const [chain] = await ask<ChainRow>(sql.chainByNumber, [patient, domain, audience, freed])
+    return chain
+  })
+
 /** Erases a chain. Fails with RecordStoreUnavailable for records that these keys do not seal. */
 export async function eraseChainOf(
-  { audience, domain, freed = 0, patient }: NamedChain,
+  named: NamedChain,
   by: DoneBy,
   { keys, source, transaction }: MarkedStore & { readonly keys: ChainKeys },
 ): Promise<ErasedChain> {
-  const values = [patient, domain, audience, freed]
-  const [chain] = await source.ask<ChainRow>(source.sql.chainByNumber, values)
+  const chain = await findByNumber(source, named)
   if (chain === undefined) return { kind: 'absent' }
-  const [named] = await source.ask<readonly [string]>('SELECT key_id FROM seal_keys')
-  if (named?.[0] !== keys.ownKeyId)
+  const [sealed] = await source.ask<readonly [string]>('SELECT key_id FROM seal_keys')
+  if (sealed?.[0] !== keys.ownKeyId)
     throw new RecordStoreUnavailable(
       'these records are in the clear, or their keys are elsewhere: nothing was erased',
     )
-  const erasure = { patient, domain, turn: chain[7], ...by }
+  const { patient, domain, turn } = slotOfChain(chain)
+  const erasure = { patient, domain, turn, ...by }
   await transaction((within) => markErased(within, erasure))
   await keys.place.destroy(erasure)
   const name = chainName(erasure)

@@ -3,10 +3,10 @@
 // own. Nothing else changes, so a kill leaves the topic either closed or free.
 import type { DoneBy, KeptFree } from '../domain/record-store.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import type { MarkedStore } from './chain-erasure.ts'
+import { findByNumber, type MarkedStore } from './chain-erasure.ts'
 import { chainsById } from './journal-slices.ts'
 import type { RecordSource } from './record-sql.ts'
-import { type ChainRow, namedChain } from './stored-record.ts'
+import { namedChain, slotOfChain } from './stored-record.ts'
 
 export type FreedChain =
   | { readonly kind: 'freed'; readonly freed: number; readonly versions: number }
@@ -17,14 +17,16 @@ const FREE = 'UPDATE chains SET freed = $1 WHERE id = $2'
 const FREES = 'SELECT chain, at, actor, reason FROM frees ORDER BY at, chain'
 
 export const freeChainOf = (
-  { audience, domain, patient }: ChainSlot,
+  slot: ChainSlot,
   { at, actor, reason }: DoneBy,
   { transaction }: Pick<MarkedStore, 'transaction'>,
 ): Promise<FreedChain> =>
-  transaction(async ({ ask, sql }) => {
-    const names = [patient, domain, audience]
-    const [chain] = await ask<ChainRow>(sql.chainByNumber, [...names, 0])
+  transaction(async (source) => {
+    const { ask, sql } = source
+    const chain = await findByNumber(source, slot)
     if (chain === undefined) return { kind: 'absent' }
+    const { patient, domain, audience } = slotOfChain(chain)
+    const names = [patient, domain, audience]
     const [[last] = [0]] = await ask<readonly [number]>(sql.lastNumber, names)
     const [id, , , , versions] = chain
     const freed = last + 1

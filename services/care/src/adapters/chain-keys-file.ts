@@ -99,7 +99,7 @@ export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace 
       )
     },
     openProbe: (onProblem) => openDiskProbe(path, onProblem).trouble,
-    stopAfter: () => undefined,
+    stopping: () => undefined,
     close: async () => {
       if (database.isOpen) database.close()
     },

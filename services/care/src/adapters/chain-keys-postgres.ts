@@ -132,7 +132,7 @@ export async function openChainKeysDatabase(
       open.push(probe)
       return probe.trouble
     },
-    stopAfter: (ms, onProblem) => door.shutAfter(ms, onProblem),
+    stopping: (onProblem) => door.stop(onProblem),
     close,
   }
 }

@@ -24,7 +24,7 @@ import {
   type KeptErasure,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import { sharedRuns } from './shared-runs.ts'
+import { sharedRuns } from './side-rows.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000
@@ -59,8 +59,8 @@ export type ChainKeysPlace = {
   fill(copy: ChainKeysCopy): Promise<unknown>
   /** Asks, for `/ready`, why a key would not be kept now. */
   openProbe(onProblem: OnProblem): () => Promise<WriteTrouble | undefined>
-  /** From so many milliseconds on nothing waits for the place any more: the process stops. */
-  stopAfter(ms: number, onProblem: OnProblem): void
+  /** The process stops: soon nothing waits for the place any more. */
+  stopping(onProblem: OnProblem): void
   close(): Promise<void>
 }
 

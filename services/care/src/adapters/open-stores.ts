@@ -26,8 +26,8 @@ import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
-import type { ErasedChain } from './chain-erasure.ts'
-import type { FreedChain } from './chain-freeing.ts'
+import { type ErasedChain, eraseChainOf, type MarkedStore } from './chain-erasure.ts'
+import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
@@ -35,11 +35,9 @@ import { openSessionStore } from './session-commits.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
-  eraseSqliteChain,
-  freeSqliteChain,
-  listSqliteFrees,
   openSqliteRecordReader,
   openSqliteRecordStore,
+  withSqliteRecords,
 } from './sqlite-record-store.ts'
 import { giveUpSeen } from './witnesses.ts'
 
@@ -102,9 +100,6 @@ export type Stores = Engine & {
   close(): Promise<void>
 }
 
-/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
-const STOPPING_MS = 5_000
-
 /** Makes the default folder, for its owner alone. */
 function prepareDefaultPlace({ DATABASE_PATH }: StoreConfig): void {
   if (DATABASE_PATH === DEFAULT_DATABASE_PATH)
@@ -157,8 +152,8 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
       writeTrouble: askBoth(probe.trouble, options),
       lost: door.lost,
       stopping: () => {
-        door.shutAfter(STOPPING_MS, onProblem)
-        keys?.place.stopAfter(STOPPING_MS, onProblem)
+        door.stop(onProblem)
+        keys?.place.stopping(onProblem)
       },
     }
   }
@@ -301,38 +296,35 @@ async function requireCommits(place: KeysPlace): Promise<void> {
   }
 }
 
-/** Erases a chain for good (C31), while the service may be running. */
+/** Runs an operator's work on the records, while the service may be running. Rejects with RecordStoreUnavailable. */
+async function withRecords<Result>(
+  { DATABASE_PATH: databasePath, DATABASE_URL }: KeysPlace,
+  run: (records: MarkedStore) => Promise<Result>,
+): Promise<Result> {
+  if (DATABASE_URL === undefined) return withSqliteRecords(databasePath, run)
+  const { withPostgresRecords } = await loadPostgres()
+  return withPostgresRecords({ ...serverOf(DATABASE_URL), databasePath }, run)
+}
+
+/** Erases a chain for good (C31). */
 export async function eraseChain(
   place: KeysPlace,
   { by, slot }: { readonly slot: NamedChain; readonly by: DoneBy },
   keyRing: KeyRing,
 ): Promise<ErasedChain> {
-  const { DATABASE_PATH: databasePath, DATABASE_URL } = place
   await requireCommits(place)
   await using keys = await openKeys(place, keyRing, 'exist')
-  if (DATABASE_URL === undefined) return await eraseSqliteChain(slot, by, { databasePath, keys })
-  const { erasePostgresChain } = await loadPostgres()
-  return await erasePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath, keys })
+  return await withRecords(place, (records) => eraseChainOf(slot, by, { ...records, keys }))
 }
 
-/** Moves a topic's chain aside (C47), while the service may be running. */
-export async function freeChain(
-  { DATABASE_PATH: databasePath, DATABASE_URL }: KeysPlace,
+/** Moves a topic's chain aside (C47). */
+export const freeChain = (
+  place: KeysPlace,
   { by, slot }: { readonly slot: ChainSlot; readonly by: DoneBy },
-): Promise<FreedChain> {
-  if (DATABASE_URL === undefined) return freeSqliteChain(slot, by, { databasePath })
-  const { freePostgresChain } = await loadPostgres()
-  return freePostgresChain(slot, by, { ...serverOf(DATABASE_URL), databasePath })
-}
+): Promise<FreedChain> => withRecords(place, (records) => freeChainOf(slot, by, records))
 
-export async function listFrees({
-  DATABASE_PATH: databasePath,
-  DATABASE_URL,
-}: KeysPlace): Promise<readonly KeptFree[]> {
-  if (DATABASE_URL === undefined) return listSqliteFrees(databasePath)
-  const { listPostgresFrees } = await loadPostgres()
-  return listPostgresFrees({ ...serverOf(DATABASE_URL), databasePath })
-}
+export const listFrees = (place: KeysPlace): Promise<readonly KeptFree[]> =>
+  withRecords(place, ({ source }) => freesIn(source))
 
 export const listErasures = (place: KeysPlace): Promise<readonly KeptErasure[]> =>
   withKeysPlace(place, async (keys) => keys.erasures())

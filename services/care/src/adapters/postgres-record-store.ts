@@ -5,21 +5,13 @@ import {
   PostgresConnection,
   PostgresDoor,
   type PostgresOptions,
-  type PostgresQuery,
   type PostgresReaderOptions,
+  type PostgresRun,
   type PostgresStore,
 } from '@tallystick/journal-store/postgres'
-import type { DoneBy, KeptFree, RecordStore } from '../domain/record-store.ts'
-import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import {
-  type ErasedChain,
-  eraseChainOf,
-  type MarkedStore,
-  reconcileErasures,
-} from './chain-erasure.ts'
-import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
-import type { ChainKeys } from './chain-keys.ts'
+import { type MarkedStore, reconcileErasures } from './chain-erasure.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import {
   createRecordReader,
@@ -38,12 +30,9 @@ import {
 
 /** Runs statements under the lock of the heads: nothing is appended meanwhile. */
 const underHeads =
-  <Result>(run: (source: RecordSource) => Promise<Result>) =>
-  async (query: PostgresQuery): Promise<Result> => {
-    await query('SELECT name FROM take_heads()')
-    // Columns of these statements have different names.
-    const rows = async <Row>(text: string, values?: readonly unknown[]) =>
-      (await query(text, values)).map((row) => Object.values(row) as Row)
+  <Result>(run: (source: RecordSource) => Promise<Result>): PostgresRun<Result> =>
+  async (_query, rows) => {
+    await rows('SELECT name FROM take_heads()')
     return run(postgresSource(rows))
   }
 
@@ -98,11 +87,9 @@ export const openPostgresRecordReader = (
     return createRecordReader({ ...reader, source: postgresSource(reader.rows) }, keys)
   })
 
-type Server = Omit<PostgresOptions, 'Unavailable'>
-
 /** Runs an operator's work on the records, even of a running service. Rejects with RecordStoreUnavailable. */
-async function besideService<Result>(
-  server: Server,
+export async function withPostgresRecords<Result>(
+  server: Omit<PostgresOptions, 'Unavailable'>,
   run: (records: MarkedStore) => Promise<Result>,
 ): Promise<Result> {
   const { schema, Unavailable } = POSTGRES_RECORDS
@@ -118,21 +105,3 @@ async function besideService<Result>(
     await connection.end()
   }
 }
-
-/** Erases a chain. Older backups hold only sealed entries, whose key is gone everywhere. */
-export const erasePostgresChain = (
-  chain: NamedChain,
-  by: DoneBy,
-  { keys, ...server }: Server & { readonly keys: ChainKeys },
-): Promise<ErasedChain> =>
-  besideService(server, (records) => eraseChainOf(chain, by, { ...records, keys }))
-
-/** Moves a topic's chain aside. */
-export const freePostgresChain = (
-  slot: ChainSlot,
-  by: DoneBy,
-  server: Server,
-): Promise<FreedChain> => besideService(server, (records) => freeChainOf(slot, by, records))
-
-export const listPostgresFrees = (server: Server): Promise<readonly KeptFree[]> =>
-  besideService(server, ({ source }) => freesIn(source))

@@ -4,8 +4,7 @@ import { type Clock, isoNow } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow } from '../domain/care-record.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { sharedRuns } from './shared-runs.ts'
-import type { SideRows } from './side-rows.ts'
+import { type SideRows, sharedRuns } from './side-rows.ts'
 
 /** Rows that may wait in memory; at this many they are written at once. */
 const ROWS_WAITING_MAX = 512

@@ -41,7 +41,9 @@ export async function* exportRecordLines(
   const audiences = [...new Set(query.audiences)].filter(
     (audience) => slot === undefined || slot.audience === audience,
   )
-  const uri = slot === undefined ? undefined : chainUri(slot)
+  const found = slot && (await findChain(source, slot))?.chain
+  const uri =
+    slot === undefined ? undefined : chainUri(found === undefined ? slot : namedChain(found))
   const isPartOf = within?.some(({ patient }) => patient !== undefined) === true
   const part = isPartOf ? [...within] : undefined
   yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
@@ -50,7 +52,7 @@ export async function* exportRecordLines(
     const size = store.journals[journal].size
     const note = store.checkpoint(journal)
     const { leafHashes } = source.sql.of[journal]
-    const chain = slot && ((await findChain(source, slot))?.chain[0] ?? NO_CHAIN)
+    const chain = slot && (found?.[0] ?? NO_CHAIN)
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
       const to = Math.min(from + LEAVES_PER_LINE, size)
       const hashes = await source.ask<readonly [string]>(leafHashes, [from, to])

@@ -1,8 +1,9 @@
 // The reading half of the store: single versions, and lists. A read of a single chain is one statement, so it shows one moment.
 // stored-record.ts turns rows into domain values.
+import type { CareRecord } from '../domain/care-record.ts'
 import type { ChainsQuery, ErasedName, NamesQuery, RecordStore } from '../domain/record-store.ts'
 import type { Reach } from '../domain/scopes.ts'
-import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
+import { type ChainSlot, type NamedChain, normalSlot } from '../wire/record-uri.ts'
 import { type ChainSeals, chainName, namesOfChain } from './chain-keys.ts'
 import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
@@ -19,24 +20,37 @@ import {
   versionOf,
 } from './stored-record.ts'
 
-/** A chain that is stored, erased or not, and its three newest versions. */
-export async function findChain(
-  { ask, sql }: RecordSource,
-  { audience, domain, freed = 0, patient }: NamedChain,
-): Promise<FoundChain | undefined> {
-  const values = [audience, patient, domain, freed]
-  return foundChains(await ask<FoundRow>(sql.of[audience].newest, values))[0]
+/** What a slot names: by its own spelling, which a chain of before C38 may have, or else by the normal form of its names. */
+export async function findSpelled<Slot extends NamedChain, Found>(
+  slot: Slot,
+  find: (slot: Slot) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  const found = await find(slot)
+  const normal = normalSlot(slot)
+  const isOther = normal.patient !== slot.patient || normal.domain !== slot.domain
+  return found === undefined && isOther ? find(normal) : found
 }
 
-/** A chain with one of its versions and the two before that. */
-async function findWithBefore(
+/** A chain that is stored, erased or not, and its three newest versions. */
+export const findChain = (
   { ask, sql }: RecordSource,
-  { audience, domain, freed = 0, patient }: NamedChain,
+  named: NamedChain,
+): Promise<FoundChain | undefined> =>
+  findSpelled(named, async ({ audience, domain, freed = 0, patient }) => {
+    const values = [audience, patient, domain, freed]
+    return foundChains(await ask<FoundRow>(sql.of[audience].newest, values))[0]
+  })
+
+/** A chain with one of its versions and the two before that. */
+const findWithBefore = (
+  { ask, sql }: RecordSource,
+  named: NamedChain,
   number: number,
-): Promise<FoundChain | undefined> {
-  const values = [audience, patient, domain, freed, number]
-  return foundChains(await ask<FoundRow>(sql.of[audience].version, values))[0]
-}
+): Promise<FoundChain | undefined> =>
+  findSpelled(named, async ({ audience, domain, freed = 0, patient }) => {
+    const values = [audience, patient, domain, freed, number]
+    return foundChains(await ask<FoundRow>(sql.of[audience].version, values))[0]
+  })
 
 /** The row of a version, erased or not. */
 export async function findVersion(
@@ -53,7 +67,10 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
   const { ask, sql } = source
   /** Where a chain was found; the way is the same for one that is not there (C30). */
   const findSeal = async ({ audience, domain, patient }: ChainSlot, found?: FoundChain) => {
-    const slot = { patient, domain, audience, turn: found?.chain[7] ?? 0 }
+    const slot =
+      found === undefined
+        ? { patient, domain, audience, turn: 0 }
+        : { ...slotOfChain(found.chain), audience }
     return { slot, seal: await sealFor([chainName(slot)]) }
   }
   return {
@@ -83,18 +100,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     },
     erased: () => erasedChains(source),
     freed: async () => (await ask<ChainRow>(sql.lastFreed)).map(namedChain),
-    versions: async ({ slot, after, limit }) => {
-      const { audience, domain, patient } = slot
-      const values = [audience, patient, domain, after, limit]
-      type Row = readonly [...VersionRow, turn: number]
-      const rows = await ask<Row>(sql.of[audience].chainVersions, values)
-      const at = { patient, domain, audience, turn: rows[0]?.[6] ?? 0 }
-      const seal = await sealFor([chainName(at)])
-      return rows.flatMap(
-        ([...row]) =>
-          recordOfRow(row.slice(0, 6) as unknown as VersionRow, { slot: at, seal }) ?? [],
-      )
-    },
+    versions: (query) => versionsOf(source, sealFor, query),
     heads: async (query) => {
       const rows = await withinReach<FoundRow>(source, 'heads', query)
       const chains = foundChains(rows)
@@ -116,6 +122,27 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     },
     names: (query) => namesOf(source, query),
   } satisfies Partial<RecordStore>
+}
+
+/** Versions of a chain in order, by any spelling of its names. */
+async function versionsOf(
+  { ask, sql }: RecordSource,
+  sealFor: ChainSeals['sealFor'],
+  { slot, after, limit }: Parameters<RecordStore['versions']>[0],
+): Promise<readonly CareRecord[]> {
+  type Row = readonly [...VersionRow, turn: number]
+  const found = await findSpelled(slot, async (named) => {
+    const values = [named.audience, named.patient, named.domain, after, limit]
+    const listed = await ask<Row>(sql.of[named.audience].chainVersions, values)
+    return listed.length === 0 ? undefined : { listed, named }
+  })
+  const { listed: rows, named: chain } = found ?? { listed: [], named: slot }
+  const { audience, domain, patient } = chain
+  const at = { patient, domain, audience, turn: rows[0]?.[6] ?? 0 }
+  const seal = await sealFor([chainName(at)])
+  return rows.flatMap(
+    ([...row]) => recordOfRow(row.slice(0, 6) as unknown as VersionRow, { slot: at, seal }) ?? [],
+  )
 }
 
 /** Chains by their numbers, for reports. */

@@ -11,22 +11,9 @@ import {
   openWritingRows,
   type SqliteStoreOpening,
 } from '@tallystick/journal-store'
-import {
-  type DoneBy,
-  type KeptFree,
-  type RecordStore,
-  RecordStoreUnavailable,
-} from '../domain/record-store.ts'
-import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
+import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
-import {
-  type ErasedChain,
-  eraseChainOf,
-  type MarkedStore,
-  reconcileErasures,
-} from './chain-erasure.ts'
-import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
-import type { ChainKeys } from './chain-keys.ts'
+import { type MarkedStore, reconcileErasures } from './chain-erasure.ts'
 import {
   createRecordReader,
   createRecordStore,
@@ -117,7 +104,7 @@ export const openSqliteRecordReader = (
   })
 
 /** Runs an operator's work on the records in a file, even of a running service. Rejects with RecordStoreUnavailable. */
-const besideService = guarded(
+export const withSqliteRecords = guarded(
   async <Result>(
     databasePath: string,
     run: (records: MarkedStore) => Promise<Result>,
@@ -138,24 +125,6 @@ const besideService = guarded(
     }
   },
 )
-
-/** Erases a chain. */
-export const eraseSqliteChain = (
-  chain: NamedChain,
-  by: DoneBy,
-  { databasePath, keys }: { readonly databasePath: string; readonly keys: ChainKeys },
-): Promise<ErasedChain> =>
-  besideService(databasePath, (records) => eraseChainOf(chain, by, { ...records, keys }))
-
-/** Moves a topic's chain aside. */
-export const freeSqliteChain = (
-  slot: ChainSlot,
-  by: DoneBy,
-  { databasePath }: { readonly databasePath: string },
-): Promise<FreedChain> => besideService(databasePath, (records) => freeChainOf(slot, by, records))
-
-export const listSqliteFrees = (databasePath: string): Promise<readonly KeptFree[]> =>
-  besideService(databasePath, ({ source }) => freesIn(source))
 
 const IN_MEMORY = ':memory:'
 

@@ -52,9 +52,9 @@ async function readReport(
   }
 }
 
-const chainLine = ({ uri, versions, brokenAt, erased, fault }: ExportedChain): string =>
+const chainLine = ({ uri, versions, brokenAt, erased, fault, oldName }: ExportedChain): string =>
   brokenAt === undefined
-    ? `INTACT  ${uri}  ${counted(versions, 'version')}${erased === undefined ? '' : ', erased: values gone, leaves hold'}`
+    ? `INTACT  ${uri}  ${counted(versions, 'version')}${erased === undefined ? '' : ', erased: values gone, leaves hold'}${oldName ? ', under a name of before: nobody adds to it' : ''}`
     : `BROKEN  ${uri}  at version ${brokenAt} of ${versions} (${fault ?? 'unknown'})`
 
 function reportLines(report: ExportReport, keys: readonly string[]): readonly string[] {

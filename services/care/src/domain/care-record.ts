@@ -26,11 +26,6 @@ export type CareRecord = ChainSlot & {
 /** What a writer supplies; the store sets the rest. */
 export type NewRecord = Omit<CareRecord, 'writtenAt' | 'version' | 'versionHash' | 'prevHash'>
 
-/** Whether a URI names a card, which holds no record and is open to every principal. */
-export function isCardUri(uri: string): boolean {
-  return uri.startsWith('ui://') && uri.length > 'ui://'.length
-}
-
 /** One record in one answer: who received it, or asked for it in vain. It never holds a value. */
 export type ReadRow = {
   /** The token's `sub`. */

@@ -4,7 +4,8 @@
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { z } from 'zod'
 import { isTagShaped } from '../wire/language-tag.ts'
-import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
+import { isRecordName } from '../wire/record-name.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, WITHDRAWALS } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 

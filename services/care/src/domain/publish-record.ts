@@ -7,7 +7,9 @@ import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
+import type { KnownNames } from './known-names.ts'
 import type { AppendOutcome, RecordStore, RequestKey } from './record-store.ts'
+import type { Reach } from './scopes.ts'
 
 /** The port of the audit trail. */
 export type AuditTrail = {
@@ -37,6 +39,8 @@ export type VerifiedWrite = {
   readonly request?: RequestKey | undefined
   /** The version that the writer saw, 0 for none; if absent, any. */
   readonly expectedVersion?: number | undefined
+  /** Records that the writer may know of, decided from scopes alone (C30); if absent, the speakable ones. */
+  readonly mayKnow?: readonly Reach[] | undefined
 }
 
 export type WriteConflict = Exclude<AppendOutcome, { kind: 'appended' } | { kind: 'repeated' }>
@@ -49,6 +53,19 @@ type PublishOutcome =
 /** Rejects with `RecordStoreUnavailable`, or with what the hub or the audit trail throw; the record may be durable by then. */
 export type PublishRecord = (write: VerifiedWrite) => Promise<PublishOutcome>
 
+/** Whoever signs writes knows at least what anybody does. */
+const PUBLIC: readonly Reach[] = [{ audience: 'user' }]
+
+/** What to ask the writer of a new record. */
+async function askAlike(
+  { mayKnow = PUBLIC, record }: VerifiedWrite,
+  names: Pick<KnownNames, 'add' | 'alike'>,
+): Promise<WriteAnswer['warning']> {
+  const alike = await names.alike(record, mayKnow)
+  names.add(record)
+  return alike.length === 0 ? undefined : { reason: 'alike_names', names: [...alike] }
+}
+
 export function createPublisher(deps: {
   readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
   readonly hub: Pick<SessionHub, 'publish' | 'silent'>
@@ -56,8 +73,9 @@ export function createPublisher(deps: {
   readonly clock: Pick<Clock, 'unixMs'>
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void
+  readonly names: Pick<KnownNames, 'add' | 'alike' | 'isSpelledOtherwise'>
 }): PublishRecord {
-  const { audit, clock, hub, startCommit, store } = deps
+  const { audit, clock, hub, names, startCommit, store } = deps
   const lasts = new Map<string, Promise<unknown>>()
 
   /** Runs once everything begun earlier for the same chain or request has ended, whether it succeeded or not. */
@@ -97,7 +115,10 @@ export function createPublisher(deps: {
   const publish: PublishRecord = async (write) => {
     const endCommit = startCommit(write.record.audience)
     const { record, request, expectedVersion } = write
-    const outcome = await store.append(record, request, expectedVersion).finally(endCommit)
+    const isSpelledOtherwise = await names.isSpelledOtherwise(record)
+    const outcome = isSpelledOtherwise
+      ? { kind: 'spelled-otherwise' as const }
+      : await store.append(record, request, expectedVersion).finally(endCommit)
     if (outcome.kind !== 'appended' && outcome.kind !== 'repeated') {
       await addRow(write, { outcome: 'rejected', reason: 'store_rejected' })
       return { kind: 'conflict', conflict: outcome }
@@ -109,7 +130,11 @@ export function createPublisher(deps: {
     const subscribers =
       outcome.kind === 'appended' ? await tellAndKeep(outcome, write) : outcome.subscribers
     const heard = { subscribers, notified: subscribers > 0, silent: hub.silent(uri) }
-    return { kind: 'published', answer: { uri, version, versionHash, writtenAt, ...heard } }
+    const warning = version === 1 ? await askAlike(write, names) : undefined
+    return {
+      kind: 'published',
+      answer: { uri, version, versionHash, writtenAt, ...heard, ...(warning && { warning }) },
+    }
   }
   // A request that is sent again meanwhile finds all of the first one's answer.
   return (write) =>

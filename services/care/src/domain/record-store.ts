@@ -20,6 +20,8 @@ export type AppendOutcome =
   | { readonly kind: 'repeated'; readonly record: CareRecord; readonly subscribers: number }
   /** The chain of that patient and domain belongs to the other audience. */
   | { readonly kind: 'audience-conflict' }
+  /** A chain of before stands under another spelling of its names (C38). */
+  | { readonly kind: 'spelled-otherwise' }
   /** Somebody was faster: the chain is not at the version that the writer expected. */
   | { readonly kind: 'version-conflict'; readonly latestVersion: number }
   /** There is no record that the write could withdraw (C40). */

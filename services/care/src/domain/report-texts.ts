@@ -14,6 +14,8 @@ export type ReportCounts = {
   versions: number
   /** Versions whose values were erased, which nothing can replay (C31). */
   erased: number
+  /** Chains under names that no write may have today (C38). */
+  oldNames: number
 }
 
 export type ReportPage = {

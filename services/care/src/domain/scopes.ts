@@ -1,5 +1,6 @@
 // What scopes let their holder do with records (C24). Pure: the browser runs this file too.
-import { type ChainSlot, decodeName, isWritableName } from '../wire/record-uri.ts'
+import { isWritableName, normalName } from '../wire/record-name.ts'
+import { type ChainSlot, decodeName } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 
 /** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */
@@ -36,12 +37,12 @@ export type Reach = Pick<ChainSlot, 'audience'> & Partial<Pick<ChainSlot, 'patie
 /** The patient that a scope `<scope>:<patient>` names, percent-encoded there (C24). */
 function patientOf(granted: string, scope: string): string | undefined {
   if (!granted.startsWith(`${scope}:`)) return undefined
-  const name = decodeName(granted.slice(scope.length + 1))
-  return name !== undefined && isWritableName(name) ? name : undefined
+  const name = normalName(decodeName(granted.slice(scope.length + 1)) ?? '')
+  return isWritableName(name) ? name : undefined
 }
 
 const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
-  scopes.some((granted) => granted === scope || patientOf(granted, scope) === patient)
+  scopes.some((granted) => granted === scope || patientOf(granted, scope) === normalName(patient))
 
 /** Whether a scope is one of this service's, for everybody or for one patient. */
 export const isCareScope = (text: string): boolean =>
@@ -124,7 +125,8 @@ export function isWithin(
   { audience, patient }: Pick<ChainSlot, 'audience' | 'patient'>,
   reach: readonly Reach[],
 ): boolean {
-  return reach.some((one) => one.audience === audience && (one.patient ?? patient) === patient)
+  const name = normalName(patient)
+  return reach.some((one) => one.audience === audience && (one.patient ?? name) === name)
 }
 
 /** The part of a reach that is one patient's; all of it without a patient. */

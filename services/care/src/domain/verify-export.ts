@@ -11,6 +11,7 @@ import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine, exportLine, type VersionFault } from '../wire/verify.ts'
 import { readJournalEntry } from './journal-entry.ts'
+import { isNamedAsToday } from './known-names.ts'
 import { createStoredChainReplay, type StoredChainReplay } from './verify-chain.ts'
 
 type Line<Kind extends ExportLine['kind']> = Extract<ExportLine, { kind: Kind }>
@@ -20,6 +21,8 @@ export type ExportedChain = {
   readonly versions: number
   /** All of them, if the chain was erased: their leaves remain, their values do not. */
   readonly erased?: number
+  /** Set for a name that no write may have today (C38). */
+  readonly oldName?: true
 } & Partial<Break>
 
 type Break = { readonly brokenAt: number; readonly fault: VersionFault }
@@ -87,6 +90,11 @@ export function readExportLine(text: string, number: number): ExportLine {
   })
 }
 
+function hasOldName(uri: string): boolean {
+  const slot = parseChainUri(uri)?.slot
+  return slot !== undefined && !isNamedAsToday(slot)
+}
+
 class ExportCheck {
   readonly #verifierKeys: readonly string[]
   readonly #replays = new Map<string, StoredChainReplay>()
@@ -133,7 +141,7 @@ class ExportCheck {
     const chains: readonly ExportedChain[] = [
       ...[...this.#replays].map(([uri, replay]) => this.#chainReport(uri, replay)),
       ...[...this.#erased].map(([uri, erased]) => ({ uri, versions: erased, erased })),
-    ]
+    ].map((chain) => ({ ...chain, ...(hasOldName(chain.uri) && { oldName: true as const }) }))
     const journals = [...this.#journals.values()].flatMap(({ found }) => found ?? [])
     const isIntact =
       this.#problems.length === 0 && chains.every(({ brokenAt }) => brokenAt === undefined)

@@ -1,9 +1,10 @@
 /** The two forms of what `/verify` answers without a `uri`, streamed page by page from kept verdicts and the store's names. */
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
-import { chainUri } from '../wire/record-uri.ts'
+import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import type { ChainPayload, ChainVerdict } from '../wire/verify.ts'
 import { type KeptChain, keptChain } from './chain-verdicts.ts'
 import type { AudienceVerdict } from './kept-verdict.ts'
+import { isNamedAsToday } from './known-names.ts'
 import type { ChainVerification, RecordStore } from './record-store.ts'
 import type { ReportCounts, ReportList, ReportPage } from './report-texts.ts'
 
@@ -45,33 +46,55 @@ function ageOf({ parts }: VerifyReport) {
 /** How a chain stands in each list, and what is before all but the first. */
 const LISTS: {
   readonly [List in ReportList]: {
-    readonly write: (uri: string, chain: KeptChain) => string
+    readonly write: (uri: string, chain: KeptChain, oldName: true | undefined) => string
     readonly before: string
   }
 } = {
-  chains: { write: (uri, { verdict }) => JSON.stringify({ uri, ...verdict }), before: ',' },
+  chains: {
+    write: (uri, { verdict }, oldName) => JSON.stringify({ uri, ...verdict, oldName }),
+    before: ',',
+  },
   receipts: { write: (uri, { receipt }) => JSON.stringify({ uri, ...receipt }), before: ',' },
   lines: { write: (uri, { verdict }) => lineOf({ uri, ...verdict }), before: '' },
 }
 
-const NO_COUNTS: ReportCounts = { chains: 0, broken: 0, sealed: 0, versions: 0, erased: 0 }
+const NO_COUNTS: ReportCounts = {
+  chains: 0,
+  broken: 0,
+  sealed: 0,
+  versions: 0,
+  erased: 0,
+  oldNames: 0,
+}
 
-function countChain(counts: ReportCounts, { receipt, verdict }: KeptChain): void {
+function countChain(counts: ReportCounts, { chain, oldName }: NamedVerdict): void {
+  const { receipt, verdict } = chain
   const { erased = 0, intact, versions } = verdict
   counts.chains += 1
   counts.broken += intact ? 0 : 1
   counts.sealed += receipt.encrypted ? 1 : 0
   counts.versions += versions - erased
   counts.erased += erased
+  counts.oldNames += oldName ? 1 : 0
 }
 
-type NamedVerdict = { readonly uri: string; readonly chain: KeptChain }
+type NamedVerdict = {
+  readonly uri: string
+  readonly chain: KeptChain
+  /** Set for a name that no write may have today. */
+  readonly oldName?: true | undefined
+}
+
+const oldNameOf = (slot: NamedChain): true | undefined => (isNamedAsToday(slot) ? undefined : true)
 
 function writePage(list: ReportList, chains: readonly NamedVerdict[]): Omit<ReportPage, 'last'> {
   const { before, write } = LISTS[list]
   const counts = { ...NO_COUNTS }
-  for (const { chain } of chains) countChain(counts, chain)
-  return { text: chains.map(({ chain, uri }) => before + write(uri, chain)).join(''), counts }
+  for (const chain of chains) countChain(counts, chain)
+  return {
+    text: chains.map(({ chain, oldName, uri }) => before + write(uri, chain, oldName)).join(''),
+    counts,
+  }
 }
 
 /** The pages of a list, in each part those that were kept, and the others anew. */
@@ -90,7 +113,9 @@ async function* pagesOf(
           const chains = await store.chains(query)
           const found = chains.flatMap(({ number, slot }) => {
             const chain = verdicts.get(number)
-            return chain === undefined ? [] : [{ uri: chainUri(slot), chain }]
+            return chain === undefined
+              ? []
+              : [{ uri: chainUri(slot), chain, oldName: oldNameOf(slot) }]
           })
           const last = chains.length < PAGE_CHAINS ? undefined : chains.at(-1)?.number
           const written = { ...writePage(list, found), last }
@@ -149,10 +174,12 @@ function lineOf({ uri, versions, intact, brokenAt, erased }: ChainVerdict): stri
 const textHead = ({ atRest, resource }: ReportPlace, checked: string): string =>
   `Tallystick care: hash chains replayed from stored bytes\nresource : ${resource}\nchecked : ${checked}\n${atRest}\n`
 
-function textEnd({ broken, chains, erased, sealed, versions }: ReportCounts): string {
+function textEnd({ broken, chains, erased, oldNames, sealed, versions }: ReportCounts): string {
   const gone = erased === 0 ? '' : `, ${erased} erased`
+  const old =
+    oldNames === 0 ? '' : `${oldNames} chain(s) under names of before: nobody adds to them\n`
   const summary = broken === 0 ? `all chains intact, ${versions} version(s)${gone}` : 'CHAIN BROKEN'
-  return `${summary}\n${sealed}/${chains} latest version(s) sealed at rest\n`
+  return `${summary}\n${sealed}/${chains} latest version(s) sealed at rest\n${old}`
 }
 
 /** The plain text of all chains. */
@@ -177,11 +204,18 @@ export type ReplayedChain = { readonly chain: ChainVerification; readonly checke
 export function chainJson({ chain }: ReplayedChain): string {
   const { uri } = chain.receipt
   const { receipt, verdict } = keptChain(chain)
-  return JSON.stringify({ uri, ...verdict, atRest: { uri, ...receipt } } satisfies ChainPayload)
+  return JSON.stringify({
+    uri,
+    ...verdict,
+    oldName: oldNameOf(chain.slot),
+    atRest: { uri, ...receipt },
+  } satisfies ChainPayload)
 }
 
 /** The plain text of it. */
 export function chainText({ chain, checkedAt }: ReplayedChain, place: ReportPlace): string {
-  const { counts, text } = writePage('lines', [{ uri: chain.receipt.uri, chain: keptChain(chain) }])
+  const { counts, text } = writePage('lines', [
+    { uri: chain.receipt.uri, chain: keptChain(chain), oldName: oldNameOf(chain.slot) },
+  ])
   return textHead(place, checkedAt) + text + textEnd(counts)
 }

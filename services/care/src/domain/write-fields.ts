@@ -4,7 +4,7 @@
  */
 import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { readLanguageTag } from '../wire/language-tag.ts'
-import { isWritableName } from '../wire/record-uri.ts'
+import { isWritableName, normalName } from '../wire/record-name.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
 import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'
@@ -49,7 +49,8 @@ export function readWriteFields(body: unknown, bearer?: Bearer, language?: strin
   const invalid: WriteFields = { kind: 'invalid', authorId: readableAuthor(body) }
   const parsed = writeBody.safeParse(body)
   if (!parsed.success || holdsLoneSurrogate(parsed.data)) return invalid
-  const { patient, domain, authorLabel, staleAfter, priority } = parsed.data
+  const { authorLabel, staleAfter, priority } = parsed.data
+  const [patient, domain] = [normalName(parsed.data.patient), normalName(parsed.data.domain)]
   const value = parsed.data.value ?? ''
   const status = parsed.data.status ?? undefined
   // Either a sentence or a withdrawal: a value beside one could be taken for what holds (C40).

@@ -7,7 +7,8 @@ import type {
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { NamesQuery } from '../domain/record-store.ts'
 import { mayRead, reachOf, reachWithin } from '../domain/scopes.ts'
-import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
+import { isRecordName, normalName } from '../wire/record-name.ts'
+import type { ChainSlot } from '../wire/record-uri.ts'
 import { PROMPTS } from './prompt-methods.ts'
 import type { CallContext } from './visible-records.ts'
 
@@ -34,13 +35,14 @@ export async function complete(
     const reach = reachOf(context.principal.scopes).filter(
       ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
     )
-    const asked = { of: 'patient' as const, prefix: argument.value, reach }
+    const asked = { of: 'patient' as const, prefix: normalName(argument.value), reach }
     return { completion: await completeName(context, asked) }
   }
   const scheme = TEMPLATE.exec(ref.uri)?.[1]
   if (scheme === undefined) throw unknown('ref: unknown resource template')
   const { patient = '', domain = '' } = given?.arguments ?? {}
-  const slot = { patient, domain, audience: scheme === 'care' ? 'user' : 'assistant' } as const
+  const names = { patient: normalName(patient), domain: normalName(domain) }
+  const slot = { ...names, audience: scheme === 'care' ? 'user' : 'assistant' } as const
   return { completion: await completeTemplate(context, argument, slot) }
 }
 
@@ -61,7 +63,11 @@ async function completeTemplate(
   if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
   const seen = reachOf(context.principal.scopes).filter((one) => one.audience === audience)
   const within = name === 'patient' || patient === '' ? undefined : patient
-  return completeName(context, { of: name, prefix: value, reach: reachWithin(seen, within) })
+  return completeName(context, {
+    of: name,
+    prefix: normalName(value),
+    reach: reachWithin(seen, within),
+  })
 }
 
 /**

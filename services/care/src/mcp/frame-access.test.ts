@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isCardUri } from '../domain/care-record.ts'
 import {
   CARE_SCOPES,
   isOfHousehold,
@@ -79,12 +78,6 @@ describe('scopes', () => {
 
   it('are the three of the document', () => {
     expect(CARE_SCOPES).toEqual(['care.read.user', 'care.read.assistant', 'care.write'])
-  })
-
-  it('a card is open to all', () => {
-    expect(isCardUri('ui://care/echo')).toBe(true)
-    expect(isCardUri('ui://')).toBe(false)
-    expect(isCardUri('care://ann/tea')).toBe(false)
   })
 })
 

@@ -8,7 +8,13 @@ import type {
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { ChainHead } from '../domain/record-store.ts'
 import { mayRead, reachOf } from '../domain/scopes.ts'
-import { audioUri, chainUri, parseRecordUri, type RecordUri } from '../wire/record-uri.ts'
+import {
+  audioUri,
+  chainUri,
+  normalSlot,
+  parseRecordUri,
+  type RecordUri,
+} from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { DATA_LINE, recordName, recordTitle } from '../wire/text-of-others.ts'
 import { CARD_PAGE } from './card-page.ts'
@@ -56,7 +62,7 @@ export async function readNamed(context: CallContext, uri: string) {
   const outcome = parsed && (await readVisible(context, parsed))
   if (parsed === undefined || outcome === undefined || outcome.kind === 'absent')
     throw resourceNotFound(uri)
-  if (outcome.kind === 'found') return { ...outcome, parsed }
+  if (outcome.kind === 'found') return { ...outcome, parsed: { ...parsed, slot: outcome.record } }
   throw new RpcFailure(RPC_CODES.internalError, 'The record failed verification and is not served')
 }
 
@@ -215,7 +221,8 @@ export async function subscribable(context: CallContext, uri: string): Promise<s
   if (head === undefined) return undefined
   if (parsed.isAudio && context.audio === undefined) return undefined
   if ((parsed.version ?? 1) > head.latestVersion) return undefined
-  return canonicalUri(parsed)
+  // In the names of the chain, which its notices have.
+  return canonicalUri({ ...parsed, slot: head })
 }
 
 /** Subscribes the session. A numbered version is accepted but never fires (C6), since it never changes. */
@@ -236,7 +243,10 @@ export async function unsubscribe(
   { uri }: SubscribeRequestParams,
 ): Promise<Result> {
   const parsed = parseRecordUri(uri)
-  const found = parsed === undefined ? uri : canonicalUri(parsed)
-  await context.registry.unsubscribe(context.session, found)
+  const named =
+    parsed === undefined
+      ? [uri]
+      : [parsed.slot, normalSlot(parsed.slot)].map((slot) => canonicalUri({ ...parsed, slot }))
+  for (const each of new Set(named)) await context.registry.unsubscribe(context.session, each)
   return {}
 }

@@ -21,7 +21,7 @@ import type {
   VerifiedWrite,
   WriteConflict,
 } from '../domain/publish-record.ts'
-import { isWriter, mayPublish } from '../domain/scopes.ts'
+import { isWriter, mayPublish, reachOf } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { careErrors, errorAnswer } from '../errors.ts'
 import { writeExample } from '../wire/examples.ts'
@@ -161,7 +161,7 @@ function judgeBearer(
   const { expectedVersion, record } = judged.write
   const tellsOfChain = expectedVersion !== undefined || record.status !== undefined
   return mayPublish(scopes, { slot: record, tellsOfChain })
-    ? judged
+    ? { ...judged, write: { ...judged.write, mayKnow: reachOf(scopes) } }
     : refused({ reason, via, actor: sub })
 }
 
@@ -195,6 +195,7 @@ type WriteRouteDeps = JudgeWriteDeps & {
 function conflictAnswer(conflict: WriteConflict): ErrorAnswer {
   switch (conflict.kind) {
     case 'audience-conflict':
+    case 'spelled-otherwise':
       return errorAnswer('conflict')
     case 'version-conflict':
       return errorAnswer('version_conflict', { details: { version: conflict.latestVersion } })

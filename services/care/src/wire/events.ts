@@ -1,6 +1,6 @@
 /** MCP Events on the wire: schemas, the one type of event, and the differences between profiles (C22). */
 import { z } from 'zod'
-import { isRecordName } from './record-uri.ts'
+import { nameText } from './records.ts'
 import { TEXT_BYTES_MAX } from './write-limits.ts'
 
 /** Longest URL of a receiver, characters. */
@@ -45,14 +45,12 @@ const secret = z.string().refine((text) => {
   return text.startsWith('whsec_') && isBase64 && isLong
 }, `whsec_ and base64 of ${SECRET_BYTES_MIN} to ${SECRET_BYTES_MAX} bytes`)
 
-const recordName = z
-  .string()
-  .refine((name) => isRecordName(name) && Buffer.byteLength(name) <= TEXT_BYTES_MAX, 'a name')
+const shortName = nameText.refine((name) => Buffer.byteLength(name) <= TEXT_BYTES_MAX, 'a name')
 
 /** The name of the requested thing, judged before the rest is read. */
 export const eventName = z.object({ name: z.string() })
 
-const eventArguments = z.strictObject({ patient: recordName, domain: recordName.optional() })
+const eventArguments = z.strictObject({ patient: shortName, domain: shortName.optional() })
 
 const callbackUrl = z
   .string()

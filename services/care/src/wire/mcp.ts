@@ -3,8 +3,7 @@ import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { discoverExample, initializeExample } from './examples.ts'
-import { isRecordName } from './record-uri.ts'
-import { audience, status } from './records.ts'
+import { audience, nameText, status } from './records.ts'
 
 /** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
 export const mcpMessage = z
@@ -55,7 +54,7 @@ export const listenParams = z.object({
   }),
 })
 
-const patient = z.string().refine(isRecordName, { message: 'expected a name without "/" and "|"' })
+const patient = nameText
 const since = z.string().refine((text) => parseIsoTime(text) !== undefined, {
   message: 'expected an ISO 8601 time with its offset, or a date',
 })

@@ -1,16 +1,13 @@
 /** `GET /reads`: who read a person's records, newest first. */
 import { z } from 'zod'
 import { uriExample, writeExample } from './examples.ts'
-import { isRecordName } from './record-uri.ts'
+import { nameText } from './records.ts'
 
 /** Rows of one answer unless it asks for fewer, and the most: some 60 KB. */
 const ROWS_MAX = 200
 
 export const readsQuery = z.object({
-  patient: z
-    .string()
-    .refine(isRecordName, { error: 'the name of a person' })
-    .meta({ description: 'Whose records.', examples: [writeExample.patient] }),
+  patient: nameText.meta({ description: 'Whose records.', examples: [writeExample.patient] }),
   before: z.coerce
     .number({ error: 'a sequence' })
     .int()

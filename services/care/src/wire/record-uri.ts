@@ -1,6 +1,7 @@
 // Record URIs. Pure: the browser runs this file too.
+
+import { isRecordName, normalName } from './record-name.ts'
 import type { Audience } from './records.ts'
-import { isPlainLine, withoutHidden } from './text-of-others.ts'
 
 /** Where a chain lives. `patient` and `domain` are record names. */
 export type ChainSlot = {
@@ -22,14 +23,18 @@ export type RecordUri = {
   readonly isAudio: boolean
 }
 
-const SCHEMES: Readonly<Record<string, Audience>> = {
-  care: 'user',
-  'care-internal': 'assistant',
-}
+const SCHEMES: ReadonlyMap<string, Audience> = new Map([
+  ['care', 'user'],
+  ['care-internal', 'assistant'],
+])
 /** JavaScript represents every such version exactly. */
 const VERSION_PATTERN = /^v?([1-9]\d{0,14})$/
-/** Characters that a path segment of RFC 3986 may hold unescaped; `/` and `|` cannot be in a name at all. */
-const AS_THEY_ARE = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
+/**
+ * Characters that RFC 3986 allows unescaped in a host, where the patient stands, and in a segment of a path; `/` and `|` cannot
+ * be in a name at all.
+ */
+const IN_HOST = /%(?:21|24|26|27|28|29|2A|2B|2C|3B|3D)/gi
+const IN_PATH = /%(?:21|24|26|27|28|29|2A|2B|2C|3A|3B|3D|40)/gi
 /** Two of the longest names take 1,536, with three characters for each byte. */
 const RECORD_URI_CHARS_MAX = 4_096
 
@@ -43,32 +48,15 @@ export function decodeName(text: string): string | undefined {
   }
 }
 
-/** Whether a text holds half a character. `isWellFormed` tells it too, but browsers of 2022 lack that. */
-export const hasLoneSurrogate = (text: string): boolean => /\p{Surrogate}/u.test(text)
-
-/** Whether a text can be a name in the store: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. Older names are kept. */
-export function isRecordName(text: string): boolean {
-  return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
-}
-
-/** Also what is blank without being a space, such as an empty Braille cell. */
-function isBlankAround(text: string): boolean {
-  const seen = withoutHidden(text)
-  return seen !== seen.trim()
-}
-
 /**
- * Whether a text may name a patient or a domain from now on (C38): nothing in it is hidden but the joiners of a script, nothing
- * blank is around it, and no program takes it for a folder.
+ * Reads a `care://` or `care-internal://` URI, the scheme in any case, versions as `/<n>` or `/v<n>`; undefined for anything
+ * else. The names are as the URI spells them: a chain of before C38 is found by its own spelling alone, every other one by its
+ * normal form (the store looks both up).
  */
-export const isWritableName = (text: string): boolean =>
-  isRecordName(text) && isPlainLine(text) && !isBlankAround(text) && !/^\.{1,2}$/.test(text)
-
-/** Reads a `care://` or `care-internal://` URI, versions as `/<n>` or `/v<n>`; undefined for anything else. */
 export function parseRecordUri(uri: string): RecordUri | undefined {
   if (uri.length > RECORD_URI_CHARS_MAX) return undefined
-  const match = /^([a-z-]+):\/\/([^/]*)\/([^/]*)(?:\/([^/]+))?(?:\/(audio))?$/.exec(uri)
-  const audience = SCHEMES[match?.[1] ?? '']
+  const match = /^([A-Za-z-]+):\/\/([^/]*)\/([^/]*)(?:\/([^/]+))?(?:\/(audio))?$/.exec(uri)
+  const audience = SCHEMES.get(match?.[1]?.toLowerCase() ?? '')
   const patient = decodeName(match?.[2] ?? '')
   const domain = decodeName(match?.[3] ?? '')
   if (audience === undefined || patient === undefined || domain === undefined) return undefined
@@ -81,9 +69,8 @@ export function parseRecordUri(uri: string): RecordUri | undefined {
   return { slot, version: Number(version), isAudio }
 }
 
-function encodeName(name: string): string {
-  return encodeURIComponent(name).replace(AS_THEY_ARE, (escape) => decodeURIComponent(escape))
-}
+const encodeName = (name: string, asTheyAre: RegExp): string =>
+  encodeURIComponent(name).replace(asTheyAre, (escape) => decodeURIComponent(escape))
 
 /**
  * The URI of a chain, `care://<patient>/<domain>`, names percent-encoded where needed. That of a freed one ends in
@@ -92,7 +79,7 @@ function encodeName(name: string): string {
 export function chainUri({ patient, domain, audience, freed }: NamedChain): string {
   const scheme = audience === 'user' ? 'care' : 'care-internal'
   const end = freed === undefined ? '' : `/freed-${freed}`
-  return `${scheme}://${encodeName(patient)}/${encodeName(domain)}${end}`
+  return `${scheme}://${encodeName(patient, IN_HOST)}/${encodeName(domain, IN_PATH)}${end}`
 }
 
 /** Reads the URI of a chain or of a version of it; those of freed chains too, which parseRecordUri does not know. */
@@ -106,6 +93,13 @@ export function parseChainUri(
   const named = match === null ? slot : { ...slot, freed: Number(match[2]) }
   return version === undefined ? { slot: named } : { slot: named, version }
 }
+
+/** The same chain in the normal form of its names (C38). */
+export const normalSlot = <Slot extends NamedChain>(slot: Slot): Slot => ({
+  ...slot,
+  patient: normalName(slot.patient),
+  domain: normalName(slot.domain),
+})
 
 /** The URI of one version, `…/<n>`. */
 export function versionUri(slot: NamedChain, version: number): string {

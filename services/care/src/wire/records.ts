@@ -1,5 +1,12 @@
 /** What a read says about a record besides its text, and the notice of a new version. The browser takes its types from here. */
 import { z } from 'zod'
+import { isRecordName } from './record-name.ts'
+
+/** The name of a patient or a topic, wherever one is given beside a URI: in its normal form (C38). */
+export const nameText = z
+  .string()
+  .normalize('NFC')
+  .refine(isRecordName, { error: 'expected a name without "/" and "|"' })
 
 /** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
 export const audience = z.enum(['user', 'assistant'])

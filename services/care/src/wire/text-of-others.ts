@@ -259,11 +259,3 @@ export const isWritableValue = (value: string): boolean =>
 /** Whether a label or an id may be written: one line. */
 export const isWritableLine = (text: string): boolean =>
   !TURNING.test(text) && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
-
-/** Whether nothing in a text is hidden but joiners where a script needs them. */
-export const isPlainLine = (text: string): boolean =>
-  [...text.matchAll(HIDDEN)].every(({ 0: hidden, index }) => {
-    const before = lastOf(text.slice(0, index))
-    const after = firstOf(text.slice(index + hidden.length))
-    return JOINER.test(hidden) && isInPlace(hidden, before, after)
-  })

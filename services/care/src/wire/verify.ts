@@ -131,6 +131,12 @@ const chainVerdict = z.object({
     .int()
     .optional()
     .describe('Versions whose values were erased: their leaves hold, their values are gone.'),
+  oldName: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Its name is one that no write may have today (C38): it is read, and added to by nobody.',
+    ),
 })
 
 const allChains = z.object({

@@ -7,7 +7,7 @@ const filled = () => z.string().min(1)
 /** The body of a write; other members are ignored. domain/write-fields.ts has the rules that a schema cannot express. */
 export const writeBody = z.looseObject({
   patient: filled().describe(
-    'Subject: one line, not empty, no `/` or `|`, not `.` or `..`, no hidden characters. Public through /verify: use a pseudonym.',
+    'Subject: one plain line, kept in Unicode’s NFC: no `/` or `|`, not `.` or `..`, no hidden character, no other space than U+0020 and none around it, no full width. Public through /verify: use a pseudonym.',
   ),
   domain: filled().describe('Topic: under the same rules.'),
   value: z
@@ -58,6 +58,16 @@ export const writeBody = z.looseObject({
     ),
 })
 
+/** What to ask the writer. */
+const warning = z.object({
+  reason: z.enum(['alike_names']),
+  names: z
+    .array(z.string())
+    .describe(
+      'Existing patients, or topics of this one, that differ from the new name only in case, accents or letters that look alike, as far as the writer may know of them.',
+    ),
+})
+
 /** The 200. */
 export const writeAnswer = z.object({
   uri: z.string().describe('The chain’s URI, the one that hosts subscribe to.'),
@@ -72,6 +82,7 @@ export const writeAnswer = z.object({
     .describe(
       'Of the subscribed sessions, those without a stream for over SILENT_SECONDS as this is answered: they hear of it when they come back.',
     ),
+  warning: warning.optional().describe('On the first version of a record: was another one meant?'),
 })
 
 export type WriteAnswer = z.infer<typeof writeAnswer>

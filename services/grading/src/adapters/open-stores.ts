@@ -71,9 +71,6 @@ export type Stores = {
   close(): Promise<void>
 }
 
-/** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
-const STOPPING_MS = 5_000
-
 /** Opens all of them, or none. Rejects with GradingStoreUnavailable. */
 export async function openStores(
   config: StoreConfig,
@@ -100,7 +97,7 @@ export async function openStores(
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock }), {
     writeTrouble: probe.trouble,
     mayPoll: poller.isMine,
-    stopping: () => door.shutAfter(STOPPING_MS, onProblem),
+    stopping: () => door.stop(onProblem),
     close: async () => void (await Promise.all([poller.close(), probe.end()])),
   })
 }

@@ -14,6 +14,7 @@ import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
 import { showUnheard } from './unheard-list.ts'
 import {
+  alikeQuestion,
   canSign,
   checkFields,
   clockAheadSeconds,
@@ -185,6 +186,13 @@ async function submit(status: Withdrawal | undefined): Promise<void> {
   if (check.kind === 'refused' || (!isBearer && secret.value === '')) return
   // From here on, pressing the button again does not write twice.
   setSending(true)
+  const question = status === undefined ? alikeQuestion(typedFields(), knownSlots) : undefined
+  if (question !== undefined && question.text !== askedQuestion) {
+    // Pressed again, the button publishes it.
+    askedQuestion = question.text
+    showProblems({ [question.field]: question.text })
+    return
+  }
   const { body } = check
   if (isBearer) return deliver({ body, by: { token: signIn.token } })
   const timestamp = new Date().toISOString()
@@ -233,11 +241,15 @@ function showLabel(label: string | undefined): void {
   showDraft()
 }
 
+let knownSlots: Awaited<ReturnType<typeof readKnownSlots>> = []
+let askedQuestion: string | undefined
+
 /** Offers the names that the page's token may know, or anybody where they are public. */
 async function suggestNames(): Promise<void> {
   const slots = await readKnownSlots(
     (await signingIn).kind === 'signed-in' ? readToken.value.trim() : '',
   )
+  knownSlots = slots
   for (const name of ['patient', 'domain'] as const) {
     const names = new Set(slots.map((slot) => slot[name]))
     const options = [...names].sort().map((value) => element('option', { value }))

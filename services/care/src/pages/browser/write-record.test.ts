@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import golden from '../../../vectors/write-signature.json' with { type: 'json' }
 import { readWriteFields } from '../../domain/write-fields.ts'
 import { WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
-import { canSign, checkFields, signWrite } from './write-record.ts'
+import { alikeQuestion, canSign, checkFields, signWrite } from './write-record.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 const typed = {
@@ -19,6 +19,32 @@ const typed = {
   language: '',
 }
 const check = (changes: Partial<typeof typed>) => checkFields({ ...typed, ...changes }, NOW_MS)
+
+describe('C38: "Ann or ann?"', () => {
+  const known = [
+    { patient: 'ann', domain: 'tea' },
+    { patient: 'José', domain: 'medication' },
+  ]
+  const ask = (patient: string, domain: string) => alikeQuestion({ patient, domain }, known)
+
+  it('is asked of a name that no record has, beside one that looks the same', () => {
+    expect(ask('Ann', 'tea')).toMatchObject({
+      field: 'patient',
+      text: expect.stringMatching(/^“Ann” or “ann”\? .*Publish again if “Ann” is meant/) as string,
+    })
+    expect(ask('ann', 'Tea')).toMatchObject({ field: 'domain' })
+  })
+
+  it('is not asked of a name that is known, in whichever form it is typed, nor of an unlike one', () => {
+    for (const [patient, domain] of [
+      ['ann', 'tea'],
+      ['Jose\u0301', 'medication'],
+      ['bo', 'tea'],
+      ['bo', 'Medication'],
+    ] as const)
+      expect([patient, ask(patient, domain)]).toEqual([patient, undefined])
+  })
+})
 
 describe('ready', () => {
   it('gives the body to sign, without empty fields', () => {
@@ -143,8 +169,8 @@ it('the service accepts any typed text that the form lets through', () => {
       if (outcome.kind === 'refused') return
       const taken = readWriteFields(JSON.parse(outcome.body))
       expect(taken.kind === 'valid' && taken.record).toMatchObject({
-        patient: fields.patient,
-        domain: fields.domain,
+        patient: fields.patient.normalize('NFC'),
+        domain: fields.domain.normalize('NFC'),
         value: fields.value,
         audience: fields.audience,
         authorId: fields.authorId,

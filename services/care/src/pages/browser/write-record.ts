@@ -3,9 +3,15 @@
  * refusal the same answer, so the exact words have to come from here; the service's own checks still decide.
  */
 import { fetchInTime } from '@tallystick/service-kit/browser'
-import { hasLoneSurrogate, isRecordName, isWritableName } from '../../wire/record-uri.ts'
+import {
+  areAlike,
+  hasLoneSurrogate,
+  isRecordName,
+  isWritableName,
+  normalName,
+} from '../../wire/record-name.ts'
 import type { Withdrawal } from '../../wire/records.ts'
-import { isSeen, isWritableLine, isWritableValue } from '../../wire/text-of-others.ts'
+import { isSeen, isWritableLine, isWritableValue, lineText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
 import { serviceName } from './read-record.ts'
@@ -72,7 +78,32 @@ const NOT_A_LINE = 'This is not one line of visible characters. Type it anew.'
 const hiddenProblem = (name: string): string | undefined =>
   isWritableName(name)
     ? undefined
-    : 'This holds what cannot be seen, or is a dot alone. Type it anew.'
+    : 'This holds what cannot be seen, another kind of space or letters of another width, or is a dot alone. Type it anew.'
+
+/**
+ * Asks whether a name that no record has is another one's, typed otherwise: "Ann or ann?" Told the field and the question;
+ * undefined if there is nothing to ask.
+ */
+export function alikeQuestion(
+  { domain, patient }: Pick<WriteFields, 'domain' | 'patient'>,
+  known: readonly Names[],
+): { readonly field: keyof Names; readonly text: string } | undefined {
+  const typed = { patient: normalName(patient), domain: normalName(domain) }
+  const ofPatient = known.filter((slot) => slot.patient === typed.patient)
+  for (const [field, slots] of [
+    ['patient', known],
+    ['domain', ofPatient],
+  ] as const) {
+    if (slots.some((slot) => slot[field] === typed[field])) continue
+    const other = slots.find((slot) => areAlike(slot[field], typed[field]))?.[field]
+    if (other === undefined) continue
+    const text = `“${lineText(typed[field])}” or “${lineText(other)}”? There are records of “${lineText(other)}”. Publish again if “${lineText(typed[field])}” is meant.`
+    return { field, text }
+  }
+  return undefined
+}
+
+type Names = { readonly patient: string; readonly domain: string }
 
 function textProblem(
   fields: WriteFields,
@@ -153,7 +184,9 @@ function writeBody(fields: WriteFields, { expectedVersion, status }: WriteAct): 
 }
 
 /** Returns the body to send, or one sentence for each field that the service would refuse. */
-export function checkFields(fields: WriteFields, nowMs: number, act: WriteAct = {}) {
+export function checkFields(typed: WriteFields, nowMs: number, act: WriteAct = {}) {
+  const [patient, domain] = [normalName(typed.patient), normalName(typed.domain)]
+  const fields = { ...typed, patient, domain }
   const problems = findProblems(fields, nowMs, act)
   if (Object.keys(problems).length > 0) return refuse(problems)
   const body = writeBody(fields, act)
