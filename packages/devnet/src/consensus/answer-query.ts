@@ -47,7 +47,8 @@ export const QUERIES = {
     const known = await knowledge(context, transactionID)
     if (known.kind === 'unknown') return { status: 'RECEIPT_NOT_FOUND' }
     const result = known.kind === 'pending' ? 'UNKNOWN' : known.record.result
-    return { receipt: receipt(context.ledger, result) }
+    const created = known.kind === 'handled' ? known.record.created : undefined
+    return { receipt: receipt(context.ledger, result, created) }
   }),
   getTxRecordByTxID: query('transactionGetRecord', async (context, { transactionID }) => {
     const known = await knowledge(context, transactionID)
@@ -58,7 +59,13 @@ export const QUERIES = {
   cryptoGetBalance: query('cryptogetAccountBalance', async ({ ledger }, asked) => {
     const entity = find(ledger, asked.accountID ?? asked.contractID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
-    return { accountID: accountId(entity.number), balance: await balanceOf(ledger, entity) }
+    const tokenBalances = ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
+      tokenId: { tokenNum: Long.fromNumber(token.number) },
+      balance: Long.fromString(relation.balance.toString(), true),
+      decimals: token.decimals,
+    }))
+    const balance = await balanceOf(ledger, entity)
+    return { accountID: accountId(entity.number), balance, tokenBalances }
   }),
   getAccountInfo: query('cryptoGetInfo', async ({ ledger }, asked) => {
     const entity = find(ledger, asked.accountID)
@@ -69,6 +76,7 @@ export const QUERIES = {
       key: entity.key === null ? { keyList: { keys: [] } } : toProtoKey(entity.key),
       balance: await balanceOf(ledger, entity),
       memo: entity.memo,
+      maxAutomaticTokenAssociations: entity.maxAutoAssociations,
       expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
       autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
     }
@@ -107,7 +115,11 @@ async function knowledge(
   return context.transfers.lookup(formatTransactionId(transactionId))
 }
 
-function receipt(ledger: Ledger, result: string): proto.ITransactionReceipt {
+function receipt(
+  ledger: Ledger,
+  result: string,
+  created: TransactionRecord['created'],
+): proto.ITransactionReceipt {
   const { hbar, cents } = ledger.settings.exchangeRate
   const rate = {
     hbarEquiv: hbar,
@@ -117,13 +129,14 @@ function receipt(ledger: Ledger, result: string): proto.ITransactionReceipt {
   // Both rates or neither: SDKs fail on a single one.
   return {
     status: statusNumber(result as Status),
+    ...createdId(created),
     exchangeRate: { currentRate: rate, nextRate: rate },
   }
 }
 
 function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransactionRecord {
   return {
-    receipt: receipt(ledger, record.result),
+    receipt: receipt(ledger, record.result, record.created),
     transactionHash: record.hash,
     consensusTimestamp: toProtoTimestamp(record.consensusNs),
     transactionID: {
@@ -139,7 +152,27 @@ function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransa
         isApproval,
       })),
     },
+    tokenTransferLists: tokenTransferLists(record),
   }
+}
+
+function tokenTransferLists({
+  tokenTransfers = [],
+}: TransactionRecord): proto.ITokenTransferList[] {
+  return [...Map.groupBy(tokenTransfers, ({ token }) => token)].map(([token, lines]) => ({
+    token: { tokenNum: Long.fromNumber(entityNumber(token) ?? 0) },
+    transfers: lines.map(({ account, amount }) => ({
+      accountID: accountId(entityNumber(account) ?? 0),
+      amount: Long.fromString(amount.toString()),
+    })),
+  }))
+}
+
+function createdId(created: TransactionRecord['created']): proto.ITransactionReceipt {
+  if (created === undefined) return {}
+  return 'accountID' in created
+    ? { accountID: accountId(created.accountID) }
+    : { tokenID: { tokenNum: Long.fromNumber(created.tokenID) } }
 }
 
 function toProtoTimestamp(nanoseconds: bigint): proto.ITimestamp {

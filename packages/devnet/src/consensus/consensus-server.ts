@@ -44,11 +44,13 @@ export async function startConsensusServer(options: {
   const answers: { [path: string]: Answer } = {
     ...Object.fromEntries(queries),
     'CryptoService/cryptoTransfer': submit(),
-    'CryptoService/createAccount': notSupported,
-    'CryptoService/updateAccount': notSupported,
+    'CryptoService/createAccount': submit(),
+    'CryptoService/updateAccount': submit(),
     'CryptoService/cryptoDelete': notSupported,
     'CryptoService/approveAllowances': notSupported,
     'SmartContractService/callEthereum': submit(ETHEREUM_BYTES_MAX),
+    'TokenService/createToken': submit(),
+    'TokenService/associateTokens': submit(),
   }
   for (const [path, answer] of Object.entries(answers)) {
     const [, method = ''] = path.split('/')

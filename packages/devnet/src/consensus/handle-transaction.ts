@@ -8,9 +8,11 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
 import { parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { netOf, type Submission, type TransactionRecord, transfersOf } from '../ledger/records.ts'
+import { planAccountCreate, planAccountUpdate } from './plan-account.ts'
+import { planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
 import { feeTinybar } from './precheck-transaction.ts'
-import type { SignedTransaction, Status } from './signed-transaction.ts'
+import type { Content, SignedTransaction, Status } from './signed-transaction.ts'
 
 /** What an address gains or loses, tinybar. */
 export type Move = readonly [address: Address, tinybar: bigint]
@@ -19,9 +21,14 @@ export type Move = readonly [address: Address, tinybar: bigint]
 export type Plan = {
   /** What existing accounts lose and gain. */
   moves: Move[]
-  /** Makes what else changes; returns what moves to new accounts, and the entity that the transaction is about. */
-  apply: (consensusNs: bigint) => { moves: Move[]; entityId?: string | null }
+  /** Makes what else changes; returns what moves to new accounts, and what its record tells. */
+  apply: (
+    consensusNs: bigint,
+  ) => { moves: Move[]; entityId?: string } & Pick<TransactionRecord, 'created' | 'tokenTransfers'>
 }
+
+/** What is planned, and for whom. */
+export type PlanRequest = { transaction: SignedTransaction; payer: Entity }
 
 /** Takes a transaction through consensus and returns its record. The caller holds the queue. */
 export async function handleTransaction(
@@ -37,10 +44,12 @@ export async function handleTransaction(
   if (payer === undefined) throw new Error(`payer ${transaction.payerNumber} passed the precheck`)
   completeAccount(payer, transaction.signed)
   const plan = forced ?? (await planned(ledger, { transaction, payer }))
-  const fee = feeTinybar(ledger)
+  const fee = feeTinybar(ledger, content)
   const [balance = fee] = typeof plan === 'string' ? await ledger.evm.balances([payer.address]) : []
   const charged = balance < fee ? balance : fee
-  const done = typeof plan === 'string' ? { moves: [] } : plan.apply(consensusNs)
+  const done: ReturnType<Plan['apply']> =
+    typeof plan === 'string' ? { moves: [] } : plan.apply(consensusNs)
+  const [createdNumber] = Object.values(done.created ?? {})
   const net = netOf([
     ...feeMoves(payer, charged),
     ...(typeof plan === 'string' ? [] : plan.moves),
@@ -55,14 +64,23 @@ export async function handleTransaction(
     isScheduled: false,
     result: typeof plan === 'string' ? plan : 'SUCCESS',
     chargedFeeTinybar: charged,
-    entityId: done.entityId ?? null,
+    entityId: createdNumber === undefined ? (done.entityId ?? null) : entityId(createdNumber),
+    created: done.created,
+    tokenTransfers: done.tokenTransfers,
     transfers: transfersOf(new Map([...net].map(([address, change]) => [idOf(address), change]))),
   }
   ledger.records.add(record)
   return record
 }
 
-const NAMES = { transfer: 'CRYPTOTRANSFER', ethereum: 'ETHEREUMTRANSACTION' } as const
+const NAMES = {
+  transfer: 'CRYPTOTRANSFER',
+  ethereum: 'ETHEREUMTRANSACTION',
+  'account-create': 'CRYPTOCREATEACCOUNT',
+  'account-update': 'CRYPTOUPDATEACCOUNT',
+  'token-create': 'TOKENCREATION',
+  'token-associate': 'TOKENASSOCIATE',
+} as const
 
 /** A relay's account submits it, and its Ethereum sender pays. */
 async function handleEthereum(
@@ -92,22 +110,34 @@ function submissionOf(transaction: SignedTransaction): Submission {
   }
 }
 
-async function planned(
-  ledger: Ledger,
-  { transaction, payer }: { transaction: SignedTransaction; payer: Entity },
-): Promise<Status | Plan> {
+async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | Plan> {
+  const { payer, transaction } = request
   const { content } = transaction
   if (content.kind === 'ethereum') throw new Error('an Ethereum transaction has no plan')
-  const plan = planTransfer(ledger, content, transaction.signed)
+  const plan = planContent(ledger, content, request)
   if (typeof plan === 'string') return plan
-  const fee = feeTinybar(ledger)
+  const fee = feeTinybar(ledger, content)
   const net = netOf([...feeMoves(payer, fee), ...plan.moves])
   const short = [...(await balancesAfter(ledger, net))].find(([, after]) => after < 0n)
   if (short === undefined) return plan
   const [address, after] = short
-  return address === payer.address && after - (net.get(address) ?? 0n) < fee
+  const isUnableToPay = after - (net.get(address) ?? 0n) < fee || content.kind !== 'transfer'
+  return address === payer.address && isUnableToPay
     ? 'INSUFFICIENT_PAYER_BALANCE'
     : 'INSUFFICIENT_ACCOUNT_BALANCE'
+}
+
+function planContent(
+  ledger: Ledger,
+  content: Exclude<Content, { kind: 'ethereum' }>,
+  request: PlanRequest,
+): Status | Plan {
+  const { kind } = content
+  if (kind === 'account-create') return planAccountCreate(ledger, content.message, request)
+  if (kind === 'account-update') return planAccountUpdate(ledger, content.message, request)
+  if (kind === 'token-create') return planTokenCreate(ledger, content.message, request)
+  if (kind === 'token-associate') return planTokenAssociate(ledger, content.message, request)
+  return planTransfer(ledger, content, request)
 }
 
 function feeMoves(payer: Entity, tinybar: bigint): Move[] {

@@ -1,7 +1,6 @@
 import { credentials, Client as GrpcClient } from '@grpc/grpc-js'
 import { proto } from '@hiero-ledger/proto'
 import {
-  AccountCreateTransaction,
   AccountId,
   Client,
   Hbar,
@@ -9,7 +8,6 @@ import {
   Status,
   type StatusError,
   Timestamp,
-  TokenId,
   TopicCreateTransaction,
   TransactionId,
   TransferTransaction,
@@ -177,18 +175,9 @@ describe('L8: a node refuses, and nobody is charged', () => {
     expect(await submitRaw(raw)).toMatch(/^INVALID_TRANSACTION/)
   })
 
-  test('NOT_SUPPORTED: accounts are made by createAccount; UNIMPLEMENTED: other services', async () => {
-    const creation = new AccountCreateTransaction().setKeyWithoutAlias(sdkKey(payer).publicKey)
-    expect(await statusOf(creation)).toBe('NOT_SUPPORTED')
+  test('UNIMPLEMENTED: other services', async () => {
     const failure = await new TopicCreateTransaction().execute(client).catch(String)
     expect(failure).toContain('UNIMPLEMENTED')
-  })
-
-  test('NOT_SUPPORTED: tokens do not exist here', async () => {
-    const transaction = new TransferTransaction()
-      .addTokenTransfer(TokenId.fromString('0.0.5'), payer.accountId, -1)
-      .addTokenTransfer(TokenId.fromString('0.0.5'), payee.accountId, 1)
-    expect(await statusOf(transaction)).toBe('NOT_SUPPORTED')
   })
 })
 

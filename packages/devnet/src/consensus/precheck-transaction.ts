@@ -8,7 +8,13 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS, tinycentsToTinybar } from '../ledger/network.ts'
 import { parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { secondsToNs } from '../ledger/records.ts'
-import type { SignedTransaction, SignedTransfer, Status } from './signed-transaction.ts'
+import type {
+  Content,
+  SignedAmount,
+  SignedTransaction,
+  SignedTransfer,
+  Status,
+} from './signed-transaction.ts'
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100
@@ -20,16 +26,31 @@ const VALID_SECONDS_MAX = 180n
 /** Remaining validity that a node requires, so that consensus still falls within it, seconds (minValidityBufferSecs). */
 const VALID_SECONDS_LEFT = 10n
 
-/** What a plain HBAR transfer costs: $0.0001 = 0.01 cent = 1,000,000 tinycents. */
-const TRANSFER_FEE_TINYCENTS = 1_000_000n
+/**
+ * What each kind costs, tinycents: a transfer of HBAR $0.0001 = 0.01 cent = 1,000,000 tinycents, and of tokens ten times as much; a
+ * token $1, an association or an account $0.05, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
+ */
+const FEES_TINYCENTS: Readonly<Record<Content['kind'], bigint>> = {
+  transfer: 1_000_000n,
+  ethereum: 1_000_000n,
+  'account-create': 500_000_000n,
+  'account-update': 2_200_000n,
+  'token-create': 10_000_000_000n,
+  'token-associate': 500_000_000n,
+}
+const TOKEN_TRANSFER_FEE_TINYCENTS = 10_000_000n
 
 /** Lines that one transfer list may have (ledger.transfers.maxLen). */
 const AMOUNTS_MAX = 10
 
-/** Fee of a native transaction at the current rate, tinybar. The sender inside an Ethereum transaction pays for its gas. */
-export function feeTinybar(ledger: Ledger): bigint {
-  return tinycentsToTinybar(TRANSFER_FEE_TINYCENTS, ledger.settings.exchangeRate)
+/** Fee of a native transaction at the current rate, tinybar. */
+export function feeTinybar(ledger: Ledger, content: Content): bigint {
+  const movesTokens = content.kind === 'transfer' && content.tokens.length > 0
+  const tinycents = movesTokens ? TOKEN_TRANSFER_FEE_TINYCENTS : FEES_TINYCENTS[content.kind]
+  return tinycentsToTinybar(tinycents, ledger.settings.exchangeRate)
 }
+
+export const isMemoTooLong = (memo: string): boolean => Buffer.byteLength(memo) > MEMO_BYTES_MAX
 
 /** `OK`, or the response code with which the node refuses the transaction. `wallNs` is the wall time. */
 export async function precheckTransaction(
@@ -45,7 +66,7 @@ export async function precheckTransaction(
   if (time !== 'OK') return time
   if (check.isKnown) return 'DUPLICATE_TRANSACTION'
   const { content } = transaction
-  const form = content.kind === 'transfer' ? precheckAmounts(content) : precheckRaw(content.raw)
+  const form = precheckContent(content)
   if (form !== 'OK') return form
   return precheckPayer(ledger, transaction)
 }
@@ -70,16 +91,37 @@ function secondsWanted({ validDurationSeconds }: SignedTransaction): bigint {
 }
 
 function precheckAmounts(transfer: SignedTransfer): Status {
-  if (transfer.hasTokenTransfers) return 'NOT_SUPPORTED'
-  if (transfer.amounts.length > AMOUNTS_MAX) return 'TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
-  const sum = transfer.amounts.reduce((total, { amountTinybar }) => total + amountTinybar, 0n)
-  if (sum !== 0n) return 'INVALID_ACCOUNT_AMOUNTS'
-  const names = transfer.amounts.map(({ account, isApproval }) =>
+  const { amounts, tokens } = transfer
+  if (transfer.hasNfts) return 'NOT_SUPPORTED'
+  if (amounts.length > AMOUNTS_MAX) return 'TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
+  if (sumOf(amounts) !== 0n) return 'INVALID_ACCOUNT_AMOUNTS'
+  const numbers = new Set(tokens.map(({ number }) => number))
+  if (numbers.size < tokens.length) return 'TOKEN_ID_REPEATED_IN_TOKEN_LIST'
+  const lines = tokens.flatMap((token) => token.amounts)
+  if (lines.length > AMOUNTS_MAX) return 'TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
+  for (const token of tokens) {
+    if (token.amounts.length === 0) return 'EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS'
+    if (sumOf(token.amounts) !== 0n) return 'TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN'
+    if (isRepeated(token.amounts)) return 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
+  }
+  return isRepeated(amounts) ? 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS' : 'OK'
+}
+
+const sumOf = (amounts: readonly SignedAmount[]): bigint =>
+  amounts.reduce((total, { amount }) => total + amount, 0n)
+
+function isRepeated(amounts: readonly SignedAmount[]): boolean {
+  const names = amounts.map(({ account, isApproval }) =>
     account.kind === 'number'
       ? `${account.number}/${isApproval}`
       : `${account.alias.toString('hex')}/${isApproval}`,
   )
-  return new Set(names).size === names.length ? 'OK' : 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
+  return new Set(names).size < names.length
+}
+
+function precheckContent(content: Content): Status {
+  if (content.kind === 'transfer') return precheckAmounts(content)
+  return content.kind === 'ethereum' ? precheckRaw(content.raw) : 'OK'
 }
 
 function precheckRaw(raw: Hex): Status {
@@ -95,7 +137,7 @@ async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Pr
   const payer = ledger.accounts.byNumber(transaction.payerNumber)
   if (payer === undefined || payer.kind !== 'account') return 'PAYER_ACCOUNT_NOT_FOUND'
   if (!hasSigned(payer, transaction.signed)) return 'INVALID_SIGNATURE'
-  const fee = feeTinybar(ledger)
+  const fee = feeTinybar(ledger, transaction.content)
   if (transaction.maxFeeTinybar < fee) return 'INSUFFICIENT_TX_FEE'
   const [balance = 0n] = await ledger.evm.balances([payer.address])
   return balance < fee ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'

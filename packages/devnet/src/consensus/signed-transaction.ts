@@ -12,16 +12,24 @@ import { secondsToNs } from '../ledger/records.ts'
 export type AccountReference = { kind: 'number'; number: number } | { kind: 'alias'; alias: Buffer }
 
 /** One line of the transfer list, as signed. */
-type SignedAmount = { account: AccountReference; amountTinybar: bigint; isApproval: boolean }
+export type SignedAmount = { account: AccountReference; amount: bigint; isApproval: boolean }
 
 export type SignedTransfer = {
   kind: 'transfer'
+  /** Tinybar. */
   amounts: SignedAmount[]
-  hasTokenTransfers: boolean
+  tokens: { number: number; expectedDecimals: number | undefined; amounts: SignedAmount[] }[]
+  hasNfts: boolean
 }
 
 /** What a transaction is to do. */
-type Content = SignedTransfer | { kind: 'ethereum'; raw: Hex }
+export type Content =
+  | SignedTransfer
+  | { kind: 'ethereum'; raw: Hex }
+  | { kind: 'account-create'; message: proto.ICryptoCreateTransactionBody }
+  | { kind: 'account-update'; message: proto.ICryptoUpdateTransactionBody }
+  | { kind: 'token-create'; message: proto.ITokenCreateTransactionBody }
+  | { kind: 'token-associate'; message: proto.ITokenAssociateTransactionBody }
 
 export type SignedTransaction = {
   payerNumber: number
@@ -113,11 +121,32 @@ function readContent(body: proto.ITransactionBody): Content | Status {
       raw: bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array()),
     }
   }
-  if (cryptoTransfer == null) return 'INVALID_TRANSACTION_BODY'
-  const amounts = (cryptoTransfer.transfers?.accountAmounts ?? []).map(readAmount)
-  if (!amounts.every((amount) => amount !== undefined)) return 'INVALID_ACCOUNT_ID'
-  const hasTokenTransfers = (cryptoTransfer.tokenTransfers ?? []).length > 0
-  return { kind: 'transfer', amounts, hasTokenTransfers }
+  const { cryptoCreateAccount, cryptoUpdateAccount, tokenAssociate, tokenCreation } = body
+  if (cryptoCreateAccount != null) return { kind: 'account-create', message: cryptoCreateAccount }
+  if (cryptoUpdateAccount != null) return { kind: 'account-update', message: cryptoUpdateAccount }
+  if (tokenCreation != null) return { kind: 'token-create', message: tokenCreation }
+  if (tokenAssociate != null) return { kind: 'token-associate', message: tokenAssociate }
+  return cryptoTransfer == null ? 'INVALID_TRANSACTION_BODY' : readTransfer(cryptoTransfer)
+}
+
+function readTransfer(message: proto.ICryptoTransferTransactionBody): SignedTransfer | Status {
+  const amounts = readAmounts(message.transfers?.accountAmounts)
+  if (amounts === undefined) return 'INVALID_ACCOUNT_ID'
+  const tokens: SignedTransfer['tokens'] = []
+  for (const list of message.tokenTransfers ?? []) {
+    const lines = readAmounts(list.transfers)
+    if (lines === undefined) return 'INVALID_ACCOUNT_ID'
+    const number = Number(toBigInt(list.token?.tokenNum))
+    const expectedDecimals = list.expectedDecimals?.value ?? undefined
+    tokens.push({ number, expectedDecimals, amounts: lines })
+  }
+  const hasNfts = message.tokenTransfers?.some((list) => (list.nftTransfers ?? []).length > 0)
+  return { kind: 'transfer', amounts, tokens, hasNfts: hasNfts === true }
+}
+
+function readAmounts(lines: proto.IAccountAmount[] | null | undefined): SignedAmount[] | undefined {
+  const amounts = (lines ?? []).map(readAmount)
+  return amounts.every((amount) => amount !== undefined) ? amounts : undefined
 }
 
 function readAmount(line: proto.IAccountAmount): SignedAmount | undefined {
@@ -125,7 +154,7 @@ function readAmount(line: proto.IAccountAmount): SignedAmount | undefined {
   if (account === undefined) return undefined
   return {
     account,
-    amountTinybar: toBigInt(line.amount),
+    amount: toBigInt(line.amount),
     isApproval: line.isApproval === true,
   }
 }
@@ -142,7 +171,7 @@ export function readAccount(
   return { kind: 'number', number: Number(toBigInt(account.accountNum)) }
 }
 
-function toBigInt(value: Long | number | null | undefined): bigint {
+export function toBigInt(value: Long | number | null | undefined): bigint {
   return value == null ? 0n : BigInt(value.toString())
 }
 

@@ -101,11 +101,16 @@ export function toProtoKey(key: AccountKey): proto.IKey {
     : { thresholdKey: { threshold: key.threshold, keys } }
 }
 
-/** The single key in a protobuf Key; undefined for lists and for kinds that accounts here cannot have. */
-export function fromProtoKey({
-  ECDSASecp256k1: ecdsa,
-  ed25519,
-}: proto.IKey): SingleKey | undefined {
+/** The key in a protobuf Key; undefined for kinds that accounts here cannot have. */
+export function fromProtoKey(key: proto.IKey): AccountKey | undefined {
+  const { ECDSASecp256k1: ecdsa, ed25519, keyList, thresholdKey } = key
+  const list = keyList ?? thresholdKey?.keys
+  if (list != null) {
+    const keys = (list.keys ?? []).map(fromProtoKey)
+    if (!keys.every((member) => member !== undefined)) return undefined
+    const threshold = thresholdKey?.threshold
+    return { kind: 'KEY_LIST', keys, ...(threshold == null ? {} : { threshold }) }
+  }
   if (ecdsa?.length === 33)
     return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(ecdsa).toString('hex') }
   return ed25519?.length === 32

@@ -17,6 +17,8 @@ export type Entity = {
   /** Null for hollow accounts and contracts, for which nothing can sign. */
   key: AccountKey | null
   memo: string
+  /** How many tokens a first transfer may associate it with; -1 for any number. */
+  maxAutoAssociations: number
   /** Consensus timestamp of its creation, nanoseconds. */
   createdNs: bigint
 }
@@ -47,6 +49,8 @@ export function createAccountRegistry() {
       address?: Address | undefined
       alias?: Uint8Array | undefined
       key?: AccountKey | null
+      /** By default as many as it gets for a hollow account, and none otherwise. */
+      maxAutoAssociations?: number | undefined
       createdNs: bigint
     }): Entity {
       const named = options.address === undefined ? undefined : longZeroNumber(options.address)
@@ -67,6 +71,7 @@ export function createAccountRegistry() {
         alias: options.alias ?? (isLongZero ? null : hexToBytes(address)),
         key: options.key ?? null,
         memo: '',
+        maxAutoAssociations: options.maxAutoAssociations ?? (options.key == null ? -1 : 0),
         createdNs: options.createdNs,
       }
       numbers.set(number, entity)
@@ -74,6 +79,8 @@ export function createAccountRegistry() {
       nextNumber = Math.max(nextNumber, number + 1)
       return entity
     },
+    /** The next free number, for an entity that is no account. */
+    takeNumber: (): number => nextNumber++,
     byNumber: (number: number) => numbers.get(number),
     /** By any of its addresses, in any letter case. */
     byAddress,

@@ -16,6 +16,7 @@ import {
 } from './network.ts'
 import { noFaults } from './network-faults.ts'
 import { createRecordStore } from './records.ts'
+import { createTokenRegistry } from './token-registry.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -50,6 +51,7 @@ export function createLedger(parts: {
       beforeChange,
     }),
     accounts,
+    tokens: createTokenRegistry(),
     records: createRecordStore(({ evm }) => transactions.forget(evm?.hash)),
     transactions,
     queue: createSerialQueue(),

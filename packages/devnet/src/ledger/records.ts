@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import type { TokenTransfer } from './token-registry.ts'
 
 const NANOSECONDS_PER_SECOND = 1_000_000_000n
 
@@ -54,7 +55,14 @@ export type Submission = Pick<
 /** A transaction that reached consensus, whatever its result. */
 export type TransactionRecord = {
   consensusNs: bigint
-  name: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION' | 'CONTRACTCALL' | 'CRYPTOCREATEACCOUNT'
+  name:
+    | 'CONTRACTCALL'
+    | 'CRYPTOCREATEACCOUNT'
+    | 'CRYPTOTRANSFER'
+    | 'CRYPTOUPDATEACCOUNT'
+    | 'ETHEREUMTRANSACTION'
+    | 'TOKENASSOCIATE'
+    | 'TOKENCREATION'
   id: TransactionId
   /** Whether the network made the call for a schedule. */
   isScheduled: boolean
@@ -71,6 +79,9 @@ export type TransactionRecord = {
   entityId: string | null
   /** Undefined until requested: complete-transfers.ts reads it from the execution's trace. */
   transfers: readonly Transfer[] | undefined
+  tokenTransfers?: readonly TokenTransfer[] | undefined
+  /** The number of what it created, as its receipt names it. */
+  created?: { accountID: number } | { tokenID: number } | undefined
   /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }
 }

@@ -62,7 +62,7 @@ export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
       balances: shown.map(({ account, balance }) => ({
         account,
         balance: balance.balance,
-        tokens: [],
+        tokens: balance.tokens,
       })),
       links,
     }
@@ -157,7 +157,14 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
     account: entity.id,
     alias: aliasOf(entity),
     auto_renew_period: entity.kind === 'account' ? 7_776_000 : null,
-    balance: { balance: Number(then[index] ?? answers[2 * index]), timestamp, tokens: [] },
+    balance: {
+      balance: Number(then[index] ?? answers[2 * index]),
+      timestamp,
+      tokens: ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
+        balance: Number(relation.balance),
+        token_id: token.id,
+      })),
+    },
     created_timestamp: formatTimestamp(entity.createdNs),
     decline_reward: false,
     deleted: false,
@@ -165,7 +172,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
     evm_address: entity.address,
     expiry_timestamp: null,
     key: toMirrorKey(entity.key),
-    max_automatic_token_associations: entity.key === null ? -1 : 0,
+    max_automatic_token_associations: entity.maxAutoAssociations,
     memo: entity.memo,
     pending_reward: 0,
     receiver_sig_required: false,

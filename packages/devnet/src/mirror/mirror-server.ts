@@ -14,6 +14,7 @@ import { isMissingRoute } from './mirror-node-names.ts'
 import { MirrorRefusal } from './mirror-query.ts'
 import { addNetworkRoutes } from './network-routes.ts'
 import { addScheduleRoutes } from './schedule-routes.ts'
+import { addTokenRoutes } from './token-routes.ts'
 import { addTransactionRoutes } from './transaction-routes.ts'
 
 /** The window of the public mirror node's limit, milliseconds. */
@@ -74,6 +75,7 @@ export function createMirrorServer(
   addLogRoutes(app, ledger)
   addCallRoutes(app, ledger)
   addScheduleRoutes(app, ledger, parts.scheduler)
+  addTokenRoutes(app, ledger)
   addNetworkRoutes(app, ledger, parts.consensus)
   return app
 }

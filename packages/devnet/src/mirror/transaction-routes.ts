@@ -82,11 +82,14 @@ async function select(ledger: Ledger, filter: TransactionFilter): Promise<Transa
   if (accounts === EVERYTHING) return candidates
   // Only a trace shows whom a contract paid, so an account's list may have to read all traces.
   await completeTransfers(ledger, candidates)
-  return candidates.filter(({ transfers = [] }) =>
-    transfers.some(
-      ({ account, amountTinybar }) =>
+  return candidates.filter(({ transfers = [], tokenTransfers = [] }) =>
+    [
+      ...transfers.map(({ account, amountTinybar: amount }) => ({ account, amount })),
+      ...tokenTransfers,
+    ].some(
+      ({ account, amount }) =>
         isWithin(accounts, BigInt(entityNumber(account) ?? 0)) &&
-        (direction === undefined || (direction === 'credit') === amountTinybar > 0n),
+        (direction === undefined || (direction === 'credit') === amount > 0n),
     ),
   )
 }
@@ -110,7 +113,12 @@ function toMirrorTransaction(record: TransactionRecord): { [name: string]: unkno
     result: record.result,
     scheduled: record.isScheduled,
     staking_reward_transfers: [],
-    token_transfers: [],
+    token_transfers: (record.tokenTransfers ?? []).map(({ token, account, amount }) => ({
+      account,
+      amount: Number(amount),
+      is_approval: false,
+      token_id: token,
+    })),
     transaction_hash: Buffer.from(record.hash).toString('base64'),
     transaction_id: formatTransactionId(record.id),
     transfers: (record.transfers ?? []).map(({ account, amountTinybar, isApproval }) => ({

@@ -1,0 +1,229 @@
+import {
+  AccountBalanceQuery,
+  AccountCreateTransaction,
+  type AccountId,
+  AccountUpdateTransaction,
+  Hbar,
+  KeyList,
+  PrivateKey,
+  TokenAssociateTransaction,
+  TokenCreateTransaction,
+  TokenId,
+  type Transaction,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mirror } from '../testing/test-clients.fixture.ts'
+import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
+
+const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+afterAll(stop)
+
+const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
+const execute = async (transaction: Transaction) =>
+  (await transaction.execute(client)).getReceipt(client)
+
+async function create(transaction: AccountCreateTransaction, key?: PrivateKey): Promise<AccountId> {
+  const frozen = transaction.freezeWith(client)
+  const { accountId } = await execute(key === undefined ? frozen : await frozen.sign(key))
+  if (accountId === null) throw new Error('no account was created')
+  return accountId
+}
+
+describe('L8: AccountCreate and AccountUpdate', () => {
+  test('an ECDSA key and its address as alias, funded by the payer', async () => {
+    const key = PrivateKey.generateECDSA()
+    const id = await create(
+      new AccountCreateTransaction()
+        .setECDSAKeyWithAlias(key.publicKey)
+        .setInitialBalance(new Hbar(7))
+        .setAccountMemo('new'),
+      key,
+    )
+    expect(await get(`accounts/0x${key.publicKey.toEvmAddress()}`)).toMatchObject({
+      account: id.toString(),
+      balance: { balance: 700_000_000 },
+      key: { _type: 'ECDSA_SECP256K1', key: key.publicKey.toStringRaw() },
+      memo: 'new',
+    })
+    const again = new AccountCreateTransaction().setECDSAKeyWithAlias(key.publicKey)
+    expect(await statusOf(await again.freezeWith(client).sign(key))).toBe('ALIAS_ALREADY_ASSIGNED')
+  })
+
+  test('an ED25519 key, and a list of keys, without an alias', async () => {
+    const [single, other] = [PrivateKey.generateED25519(), PrivateKey.generateECDSA()] as const
+    const list = new KeyList([single.publicKey, other.publicKey], 1)
+    for (const [key, type] of [
+      [single.publicKey, 'ED25519'],
+      [list, 'ProtobufEncoded'],
+    ] as const) {
+      const id = await create(new AccountCreateTransaction().setKeyWithoutAlias(key))
+      expect(await get(`accounts/${String(id)}`)).toMatchObject({
+        alias: null,
+        key: { _type: type },
+        max_automatic_token_associations: 0,
+      })
+      const debit = new TransferTransaction()
+        .addHbarTransfer(payer.accountId, new Hbar(-1))
+        .addHbarTransfer(id, new Hbar(1))
+      expect(await statusOf(debit)).toBe('SUCCESS')
+    }
+  })
+
+  test.each([
+    ['KEY_REQUIRED', () => new AccountCreateTransaction()],
+    ['KEY_REQUIRED', () => new AccountCreateTransaction().setKeyWithoutAlias(new KeyList())],
+    [
+      'INVALID_SIGNATURE',
+      () =>
+        new AccountCreateTransaction().setECDSAKeyWithAlias(PrivateKey.generateECDSA().publicKey),
+    ],
+    [
+      'INSUFFICIENT_PAYER_BALANCE',
+      () =>
+        new AccountCreateTransaction()
+          .setKeyWithoutAlias(sdkKey(payer).publicKey)
+          .setInitialBalance(new Hbar(50_000)),
+    ],
+  ])('%s: no account', async (status, transaction) => {
+    expect(await statusOf(transaction())).toBe(status)
+  })
+
+  test('an update of key and memo needs both keys', async () => {
+    const [before, after] = [PrivateKey.generateED25519(), PrivateKey.generateED25519()] as const
+    const id = await create(new AccountCreateTransaction().setKeyWithoutAlias(before.publicKey))
+    const update = () =>
+      new AccountUpdateTransaction()
+        .setAccountId(id)
+        .setKey(after.publicKey)
+        .setAccountMemo('mine')
+        .freezeWith(client)
+    expect(await statusOf(await update().sign(before))).toBe('INVALID_SIGNATURE')
+    expect(await statusOf(await (await update().sign(before)).sign(after))).toBe('SUCCESS')
+    expect(await get(`accounts/${String(id)}`)).toMatchObject({
+      key: { key: after.publicKey.toStringRaw() },
+      memo: 'mine',
+    })
+  })
+})
+
+describe('L21: fungible tokens', () => {
+  let token: TokenId
+  const treasury = payer.accountId
+  const holder = PrivateKey.generateED25519()
+  let holderId: AccountId
+
+  const newHolder = (associations: number) =>
+    create(
+      new AccountCreateTransaction()
+        .setKeyWithoutAlias(holder.publicKey)
+        .setMaxAutomaticTokenAssociations(associations),
+    )
+  const pay = (to: AccountId | string, amount: number, from: AccountId | string = treasury) =>
+    new TransferTransaction()
+      .addTokenTransfer(token, from, -amount)
+      .addTokenTransfer(token, to, amount)
+      .freezeWith(client)
+
+  beforeAll(async () => {
+    const { tokenId } = await execute(
+      new TokenCreateTransaction()
+        .setTokenName('Dollar')
+        .setTokenSymbol('USD')
+        .setDecimals(6)
+        .setInitialSupply(1_000_000)
+        .setTreasuryAccountId(treasury)
+        .setAdminKey(sdkKey(payer).publicKey),
+    )
+    token = tokenId ?? new TokenId(0)
+    holderId = await newHolder(0)
+  })
+
+  test('a token, as the mirror node shows it; its treasury holds the supply', async () => {
+    expect(await get(`tokens/${String(token)}`)).toMatchObject({
+      name: 'Dollar',
+      symbol: 'USD',
+      decimals: '6',
+      total_supply: '1000000',
+      supply_type: 'INFINITE',
+      treasury_account_id: treasury,
+      admin_key: { key: sdkKey(payer).publicKey.toStringRaw() },
+    })
+    expect(await get(`tokens/${String(token)}/balances`)).toMatchObject({
+      balances: [{ account: treasury, balance: 1_000_000, decimals: 6 }],
+    })
+    expect(await get('tokens?limit=1')).toMatchObject({ tokens: [{ token_id: String(token) }] })
+    expect((await mirror(devnet, '/api/v1/tokens/0.0.2')).status).toBe(404)
+  })
+
+  test('only an associated account takes it; then the transfer is in the record and at the mirror node', async () => {
+    expect(await statusOf(pay(holderId, 5))).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
+    const associate = () =>
+      new TokenAssociateTransaction().setAccountId(holderId).setTokenIds([token]).freezeWith(client)
+    expect(await statusOf(associate())).toBe('INVALID_SIGNATURE')
+    expect(await statusOf(await associate().sign(holder))).toBe('SUCCESS')
+    const twice = await associate().sign(holder)
+    expect(await statusOf(twice)).toBe('TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT')
+    const response = await pay(holderId, 5).execute(client)
+    const { tokenTransfers } = await response.getRecord(client)
+    expect(tokenTransfers.get(token)?.get(holderId)?.toNumber()).toBe(5)
+    const { transactions } = await get(`transactions/${toMirrorId(response.transactionId)}`)
+    const moved = (account: string, amount: number) => ({
+      account,
+      amount,
+      token_id: String(token),
+    })
+    expect(transactions).toMatchObject([
+      { token_transfers: [moved(treasury, -5), moved(String(holderId), 5)] },
+    ])
+    expect(await get(`accounts/${String(holderId)}/tokens`)).toMatchObject({
+      tokens: [{ token_id: String(token), balance: 5, automatic_association: false, decimals: 6 }],
+    })
+    const balance = await new AccountBalanceQuery().setAccountId(holderId).execute(client)
+    expect(balance.tokens?.get(token)?.toNumber()).toBe(5)
+    const list = await get(`transactions?account.id=${String(holderId)}&type=credit&limit=1`)
+    expect(list['transactions']).toMatchObject([{ token_transfers: expect.any(Array) }])
+  })
+
+  test('automatic associations reach as far as the account says, and without end for a new alias', async () => {
+    const other = await newHolder(1)
+    expect(await statusOf(pay(other, 1))).toBe('SUCCESS')
+    expect(await get(`accounts/${String(other)}/tokens`)).toMatchObject({
+      tokens: [{ automatic_association: true, balance: 1 }],
+    })
+    const second = await execute(
+      new TokenCreateTransaction()
+        .setTokenName('Second')
+        .setTokenSymbol('TWO')
+        .setInitialSupply(9)
+        .setTreasuryAccountId(treasury),
+    )
+    const more = new TransferTransaction()
+      .addTokenTransfer(second.tokenId ?? '', treasury, -1)
+      .addTokenTransfer(second.tokenId ?? '', other, 1)
+    expect(await statusOf(more)).toBe('NO_REMAINING_AUTOMATIC_ASSOCIATIONS')
+    const alias = PrivateKey.generateECDSA().publicKey.toEvmAddress()
+    expect(await statusOf(pay(`0.0.${alias}`, 3))).toBe('SUCCESS')
+    expect(await get(`accounts/0x${alias}`)).toMatchObject({
+      balance: { balance: 0, tokens: [{ token_id: String(token), balance: 3 }] },
+    })
+  })
+
+  test('what cannot be moved moves nothing', async () => {
+    const wrong = await pay(treasury, 99, holderId).sign(holder)
+    expect(await statusOf(wrong)).toBe('INSUFFICIENT_TOKEN_BALANCE')
+    expect(await statusOf(pay(treasury, 1, holderId))).toBe('INVALID_SIGNATURE')
+    const unbalanced = new TransferTransaction().addTokenTransfer(token, treasury, -1)
+    expect(await statusOf(unbalanced)).toBe('TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN')
+    const unknown = new TransferTransaction()
+      .addTokenTransfer('0.0.5', treasury, -1)
+      .addTokenTransfer('0.0.5', holderId, 1)
+    expect(await statusOf(unknown)).toBe('INVALID_TOKEN_ID')
+    const decimals = new TransferTransaction()
+      .addTokenTransferWithDecimals(token, treasury, -1, 2)
+      .addTokenTransferWithDecimals(token, holderId, 1, 2)
+    expect(await statusOf(decimals)).toBe('UNEXPECTED_TOKEN_DECIMALS')
+    const nft = new TransferTransaction().addNftTransfer(token, 1, treasury, holderId)
+    expect(await statusOf(nft)).toBe('NOT_SUPPORTED')
+  })
+})

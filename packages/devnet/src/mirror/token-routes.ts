@@ -1,0 +1,133 @@
+import type { FastifyInstance } from 'fastify'
+import { toMirrorKey } from '../ledger/account-key.ts'
+import type { Entity } from '../ledger/account-registry.ts'
+import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp } from '../ledger/records.ts'
+import { TOKEN_KEYS, type Token } from '../ledger/token-registry.ts'
+import { findEntity, visibleEntities } from './account-routes.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
+import { invalidParameter, isVisible, isWithin, notFound, pageOf } from './mirror-query.ts'
+
+const { amounts, ids, paging } = PARAMETERS
+
+/** `/api/v1/tokens`, `…/{id}`, `…/{id}/balances` and `/api/v1/accounts/{id}/tokens`. */
+export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
+  const listed = { ...paging, 'account.id': ids, 'token.id': ids }
+  addMirrorRoute(app, { path: 'tokens', parameters: listed }, ({ query, list }) => {
+    const holders = visibleEntities(ledger, query['account.id'])
+    const rows = visibleTokens(ledger).filter(
+      (token) =>
+        isWithin(query['token.id'], BigInt(token.number)) &&
+        (list.query['account.id'] === undefined ||
+          holders.some((holder) => ledger.tokens.relation(token, holder) !== undefined)),
+    )
+    const { page, links } = pageOf(list, rows, BY_TOKEN)
+    const tokens = page.map((token) => ({
+      admin_key: toMirrorKey(token.keys.admin),
+      decimals: token.decimals,
+      metadata: '',
+      name: token.name,
+      symbol: token.symbol,
+      token_id: token.id,
+      type: 'FUNGIBLE_COMMON',
+    }))
+    return { tokens, links }
+  })
+
+  addMirrorRoute(app, { path: 'tokens/:id', parameters: {} }, ({ params }) =>
+    toMirrorToken(findToken(ledger, params.id)),
+  )
+
+  const held = { ...paging, 'account.balance': amounts, 'account.id': ids }
+  const holders = { path: 'tokens/:id/balances', parameters: held }
+  addMirrorRoute(app, holders, ({ params, query, list }) => {
+    const token = findToken(ledger, params.id)
+    const rows = visibleEntities(ledger, query['account.id']).flatMap(({ id, ...holder }) => {
+      const balance = ledger.tokens.relation(token, { id, ...holder })?.balance
+      const isWanted = balance !== undefined && isWithin(query['account.balance'], balance)
+      return isWanted ? [{ account: id, balance: Number(balance), decimals: token.decimals }] : []
+    })
+    const { page, links } = pageOf(list, rows, {
+      name: 'account.id',
+      order: 'desc',
+      keyOf: ({ account }) => account,
+    })
+    return { timestamp: formatTimestamp(ledger.clock.nextTimestamp()), balances: page, links }
+  })
+
+  const own = { path: 'accounts/:id/tokens', parameters: { ...paging, 'token.id': ids } }
+  addMirrorRoute(app, own, async ({ params, query, list }) => {
+    const account = await findEntity(ledger, params.id)
+    const rows = visibleTokens(ledger).filter(
+      (token) =>
+        isWithin(query['token.id'], BigInt(token.number)) &&
+        ledger.tokens.relation(token, account) !== undefined,
+    )
+    const { page, links } = pageOf(list, rows, BY_TOKEN)
+    return { tokens: page.map((token) => toMirrorRelation(ledger, token, account)), links }
+  })
+}
+
+const BY_TOKEN = {
+  name: 'token.id',
+  order: 'asc',
+  keyOf: ({ id }: Token): string => id,
+} as const
+
+const visibleTokens = (ledger: Ledger): Token[] =>
+  ledger.tokens.all().filter(({ createdNs }) => isVisible(ledger, createdNs))
+
+/** The token that a path names by id, number or long-zero address. @throws MirrorRefusal */
+function findToken(ledger: Ledger, text: string): Token {
+  const number = entityNumber(text) ?? longZeroNumber(text)
+  if (number === undefined) throw invalidParameter('tokenId')
+  const token = ledger.tokens.byNumber(number)
+  if (token === undefined || !isVisible(ledger, token.createdNs)) throw notFound()
+  return token
+}
+
+function toMirrorRelation(ledger: Ledger, token: Token, account: Entity) {
+  const { balance = 0n, createdNs = 0n, isAutomatic } = ledger.tokens.relation(token, account) ?? {}
+  return {
+    automatic_association: isAutomatic === true,
+    balance: Number(balance),
+    created_timestamp: formatTimestamp(createdNs),
+    decimals: token.decimals,
+    freeze_status: token.keys.freeze === null ? 'NOT_APPLICABLE' : 'UNFROZEN',
+    kyc_status: 'NOT_APPLICABLE',
+    token_id: token.id,
+  }
+}
+
+function toMirrorToken(token: Token): { [name: string]: unknown } {
+  const created = formatTimestamp(token.createdNs)
+  const keys = TOKEN_KEYS.map((name) => [`${name}_key`, toMirrorKey(token.keys[name])])
+  return {
+    ...Object.fromEntries(keys),
+    auto_renew_account: null,
+    auto_renew_period: 7_776_000,
+    created_timestamp: created,
+    custom_fees: { created_timestamp: created, fixed_fees: [], fractional_fees: [] },
+    decimals: String(token.decimals),
+    deleted: false,
+    expiry_timestamp: null,
+    fee_schedule_key: null,
+    freeze_default: false,
+    initial_supply: token.totalSupply.toString(),
+    kyc_key: null,
+    max_supply: token.maxSupply.toString(),
+    memo: token.memo,
+    metadata: '',
+    metadata_key: null,
+    modified_timestamp: created,
+    name: token.name,
+    pause_status: token.keys.pause === null ? 'NOT_APPLICABLE' : 'UNPAUSED',
+    supply_type: token.maxSupply === 0n ? 'INFINITE' : 'FINITE',
+    symbol: token.symbol,
+    token_id: token.id,
+    total_supply: token.totalSupply.toString(),
+    treasury_account_id: token.treasury.id,
+    type: 'FUNGIBLE_COMMON',
+  }
+}
