@@ -176,7 +176,7 @@ CREATE TABLE mcp_sessions (
   created_at_ms bigint NOT NULL,
   carried_user bigint NOT NULL,
   carried_assistant bigint NOT NULL,
-  carried_told bigint NOT NULL,
+  carried_frames bigint NOT NULL,
   stream_epoch bigint NOT NULL -- streams so far: the newest alone says what it has carried
 ) WITH (fillfactor = 70);
 CREATE TABLE mcp_subscriptions (

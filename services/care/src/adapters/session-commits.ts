@@ -87,11 +87,11 @@ export function openSessionStore(
 const KEEP_SESSION = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)
   ON CONFLICT (number) DO UPDATE SET id = excluded.id, sub = excluded.sub, scopes = excluded.scopes,
     log_level = excluded.log_level, created_at_ms = excluded.created_at_ms, carried_user = excluded.carried_user,
-    carried_assistant = excluded.carried_assistant, carried_told = excluded.carried_told`
+    carried_assistant = excluded.carried_assistant, carried_frames = excluded.carried_frames`
 const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
   ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
 const CHANGE = 'UPDATE mcp_sessions SET scopes = $2, log_level = $3 WHERE number = $1'
-const CARRIED = `UPDATE mcp_sessions SET carried_user = $3, carried_assistant = $4, carried_told = $5
+const CARRIED = `UPDATE mcp_sessions SET carried_user = $3, carried_assistant = $4, carried_frames = $5
   WHERE number = $1 AND stream_epoch = $2`
 const TAKE_STREAM = `UPDATE mcp_sessions SET stream_epoch = stream_epoch + 1 WHERE number = $1
   RETURNING stream_epoch AS epoch`
@@ -114,8 +114,10 @@ function statementsOf(change: SessionChange, textCell: SideRows['textCell']): re
     case 'session': {
       const { carried, number, id, sub, scopes, logLevel = null, createdAtMs } = change.session
       const texts = [sub, scopes.join(' ')].map(textCell)
-      const { user, assistant, told } = carried
-      return [[KEEP_SESSION, [number, id, ...texts, logLevel, createdAtMs, user, assistant, told]]]
+      const { user, assistant, frames } = carried
+      return [
+        [KEEP_SESSION, [number, id, ...texts, logLevel, createdAtMs, user, assistant, frames]],
+      ]
     }
     case 'changed': {
       const { logLevel = null, scopes, session } = change
@@ -123,7 +125,7 @@ function statementsOf(change: SessionChange, textCell: SideRows['textCell']): re
     }
     case 'carried': {
       const { carried, epoch, session } = change
-      return [[CARRIED, [session, epoch, carried.user, carried.assistant, carried.told]]]
+      return [[CARRIED, [session, epoch, carried.user, carried.assistant, carried.frames]]]
     }
     case 'subscribed':
       return [[SUBSCRIBE, [change.session, change.uri, change.since]]]
@@ -187,7 +189,7 @@ type SessionRow = Omit<StoredSession, 'sub' | 'scopes' | 'logLevel' | 'carried'>
 type SubscriptionRow = { readonly session: number; readonly uri: string; readonly since: number }
 
 const SESSIONS = `SELECT number, id, sub, scopes, log_level AS "logLevel", created_at_ms AS "createdAtMs",
-  carried_user AS "user", carried_assistant AS "assistant", carried_told AS "told", stream_epoch AS "streamEpoch" FROM mcp_sessions ORDER BY created_at_ms, number`
+  carried_user AS "user", carried_assistant AS "assistant", carried_frames AS "frames", stream_epoch AS "streamEpoch" FROM mcp_sessions ORDER BY created_at_ms, number`
 const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
 
 async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
@@ -204,12 +206,12 @@ async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
   if (eventKey === undefined) throw new Error('the key of event ids was not kept')
   const bySession = Map.groupBy(subscriptions, ({ session }) => session)
   return {
-    sessions: sessions.map(({ sub, scopes, logLevel, user, assistant, told, ...session }) => ({
+    sessions: sessions.map(({ sub, scopes, logLevel, user, assistant, frames, ...session }) => ({
       ...session,
       sub: String(sub),
       scopes: String(scopes).split(' ').filter(Boolean),
       logLevel: logLevel ?? undefined,
-      carried: { user, assistant, told },
+      carried: { user, assistant, frames },
       subscriptions: new Map(
         (bySession.get(session.number) ?? []).map(({ since, uri }) => [uri, since]),
       ),

@@ -42,7 +42,7 @@ const sessionChange = (number: number): SessionChange => ({
     sub: 'host',
     scopes: ['care.read.user'],
     createdAtMs: 1,
-    carried: { user: 0, assistant: 0, told: 0 },
+    carried: { user: 0, assistant: 0, frames: 0 },
   },
 })
 const withOtherTable = (path: string): void => {

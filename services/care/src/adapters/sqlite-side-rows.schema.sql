@@ -18,7 +18,7 @@ CREATE TABLE mcp_sessions (
   created_at_ms INTEGER NOT NULL,
   carried_user INTEGER NOT NULL,
   carried_assistant INTEGER NOT NULL,
-  carried_told INTEGER NOT NULL,
+  carried_frames INTEGER NOT NULL,
   stream_epoch INTEGER NOT NULL -- streams so far: the newest alone says what it has carried
 ) STRICT;
 CREATE TABLE mcp_subscriptions (

@@ -5,7 +5,7 @@ export type Position = {
   /** Versions of internal records behind it. */
   readonly assistant: number
   /** Frames of the next place that are behind it too. */
-  readonly told: number
+  readonly frames: number
 }
 
 /** Versions of both audiences are counted together: every append locks both journals' heads. */
@@ -15,7 +15,7 @@ export const countVersions = ({ assistant, user }: Pick<Position, 'user' | 'assi
 /** Whether a position comes before another one. */
 export const isBefore = (left: Position, right: Position): boolean =>
   countVersions(left) === countVersions(right)
-    ? left.told < right.told
+    ? left.frames < right.frames
     : countVersions(left) < countVersions(right)
 
 /** Whether a position is within what journals of these sizes hold. */

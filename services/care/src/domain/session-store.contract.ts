@@ -17,12 +17,12 @@ const session = (number: number, over: Partial<StoredSession> = {}): StoredSessi
   scopes: ['care.read.user', 'care.read.assistant'],
   logLevel: undefined,
   createdAtMs: 1_780_300_800_000,
-  carried: { user: 0, assistant: 0, told: 0 },
+  carried: { user: 0, assistant: 0, frames: 0 },
   ...over,
 })
 
 const carriedTo = (user: number, epoch: number) => {
-  const carried = { user, assistant: 0, told: 1 }
+  const carried = { user, assistant: 0, frames: 1 }
   return [{ kind: 'carried', session: 1, epoch, carried }] as const
 }
 
@@ -53,7 +53,7 @@ export function describeSessionStore(
     })
 
     it('C5: session, position, subscriptions with their beginnings, and log level survive a restart', async () => {
-      const carried = { user: 1_000_000_000_000, assistant: 3, told: 2 }
+      const carried = { user: 1_000_000_000_000, assistant: 3, frames: 2 }
       const kept = session(4_000_000_000, { logLevel: 'warning', carried })
       const { number } = kept
       under.store.save([
@@ -107,7 +107,7 @@ export function describeSessionStore(
       under.store.save(carriedTo(9, 1))
       await under.store.flush()
       const { sessions } = await (await under.reopen()).restore()
-      expect(sessions).toMatchObject([{ carried: { user: 5, told: 1 }, streamEpoch: 2 }])
+      expect(sessions).toMatchObject([{ carried: { user: 5, frames: 1 }, streamEpoch: 2 }])
     })
 
     it('changes apply in their order', async () => {
@@ -144,7 +144,7 @@ export function describeSessionStore(
     })
 
     it('a session that was saved twice keeps its subscriptions', async () => {
-      const carried = { user: 5, assistant: 0, told: 0 }
+      const carried = { user: 5, assistant: 0, frames: 0 }
       under.store.save([
         { kind: 'session', session: session(1) },
         { kind: 'subscribed', session: 1, uri: 'care://ann/tea', since: 4 },

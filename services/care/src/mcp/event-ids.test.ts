@@ -5,7 +5,7 @@ import { createEventIds } from './event-ids.ts'
 
 const ids = createEventIds(randomBytes(32))
 const leaf = fc.nat({ max: 2 ** 40 - 1 })
-const position = fc.record({ user: leaf, assistant: leaf, told: fc.nat({ max: 65_535 }) })
+const position = fc.record({ user: leaf, assistant: leaf, frames: fc.nat({ max: 65_535 }) })
 const number = fc.nat({ max: 2 ** 32 - 1 })
 
 describe('C3: event ids', () => {
@@ -26,7 +26,7 @@ describe('C3: event ids', () => {
         expect(ids.read(session, text)).toBeUndefined()
       }),
     )
-    const id = ids.write(1, { user: 1, assistant: 1, told: 0 })
+    const id = ids.write(1, { user: 1, assistant: 1, frames: 0 })
     // The last letter says two bits: sixteen letters spell the same bytes.
     const read = Array.from('ABCDEFGHIJKLMNOP').filter((last) =>
       ids.read(1, `${id.slice(0, -1)}${last}`),
@@ -38,18 +38,18 @@ describe('C3: event ids', () => {
 
   it('are nothing under another key', () => {
     const others = createEventIds(randomBytes(32))
-    expect(others.read(1, ids.write(1, { user: 0, assistant: 0, told: 0 }))).toBeUndefined()
+    expect(others.read(1, ids.write(1, { user: 0, assistant: 0, frames: 0 }))).toBeUndefined()
   })
 })
 
 describe('C30: event ids', () => {
   it('are equal for equal positions, different for every session, and show no order and no size', () => {
     const near = Array.from({ length: 1_000 }, (_, user) =>
-      ids.write(7, { user, assistant: 0, told: 0 }),
+      ids.write(7, { user, assistant: 0, frames: 0 }),
     )
     expect(new Set(near).size).toBe(near.length)
-    expect(ids.write(7, { user: 3, assistant: 0, told: 0 })).toBe(near[3])
-    expect(ids.write(8, { user: 3, assistant: 0, told: 0 })).not.toBe(near[3])
+    expect(ids.write(7, { user: 3, assistant: 0, frames: 0 })).toBe(near[3])
+    expect(ids.write(8, { user: 3, assistant: 0, frames: 0 })).not.toBe(near[3])
     // Neighbours begin alike no more often than strangers do, one time in 64.
     const alike = near.slice(1).filter((id, at) => id[0] === near[at]?.[0])
     expect(alike.length).toBeLessThan(near.length / 16)

@@ -3,7 +3,7 @@ import type { Position } from '../domain/position.ts'
 import { BLOCK_BYTES, createSealedBlocks } from './sealed-blocks.ts'
 
 /** Where the parts of a block begin: session, user leaves, assistant leaves, frames told. */
-const [USER_AT, ASSISTANT_AT, TOLD_AT] = [4, 9, 14]
+const [USER_AT, ASSISTANT_AT, FRAMES_AT] = [4, 9, 14]
 const LEAF_BYTES = 5
 
 export type EventIds = ReturnType<typeof createEventIds>
@@ -12,11 +12,11 @@ export function createEventIds(key: Uint8Array) {
   const blocks = createSealedBlocks(key)
   const block = Buffer.alloc(BLOCK_BYTES)
   return {
-    write(session: number, { assistant, told, user }: Position): string {
+    write(session: number, { assistant, frames, user }: Position): string {
       block.writeUInt32BE(session, 0)
       block.writeUIntBE(user, USER_AT, LEAF_BYTES)
       block.writeUIntBE(assistant, ASSISTANT_AT, LEAF_BYTES)
-      block.writeUInt16BE(told, TOLD_AT)
+      block.writeUInt16BE(frames, FRAMES_AT)
       return blocks.seal(block)
     },
     /** The position in an id of that session; undefined for any other text. */
@@ -26,7 +26,7 @@ export function createEventIds(key: Uint8Array) {
       return {
         user: opened.readUIntBE(USER_AT, LEAF_BYTES),
         assistant: opened.readUIntBE(ASSISTANT_AT, LEAF_BYTES),
-        told: opened.readUInt16BE(TOLD_AT),
+        frames: opened.readUInt16BE(FRAMES_AT),
       }
     },
   }

@@ -103,7 +103,7 @@ const hears = (
     serviceName: 'care',
   })
   const session = { scopes, logLevel: undefined, subscriptions: new Map([[chainUri(slot), 8]]) }
-  return happening.framesFor({ session, ownScopes }, { ...at, told: 0 }).map(({ text }) =>
+  return happening.framesFor({ session, ownScopes }, { ...at, frames: 0 }).map(({ text }) =>
     JSON.parse(text.slice(text.indexOf('{')))
       .method.split('/')
       .at(-1),

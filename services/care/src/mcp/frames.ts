@@ -144,10 +144,10 @@ export class Happening {
   /** Behind all that anybody is told of it. */
   get end(): Position {
     const { at, first } = this.#parts
-    if (this.version === 0) return { ...at, told: first + 1 }
+    if (this.version === 0) return { ...at, frames: first + 1 }
     return this.slot.audience === 'user'
-      ? { user: at.user + 1, assistant: at.assistant, told: 0 }
-      : { user: at.user, assistant: at.assistant + 1, told: 0 }
+      ? { user: at.user + 1, assistant: at.assistant, frames: 0 }
+      : { user: at.user, assistant: at.assistant + 1, frames: 0 }
   }
 
   /** Whether lists gain or lose its record by it: it begins, withdraws or brings it back (C6, C40). */
@@ -164,13 +164,13 @@ export class Happening {
   framesFor(listener: Listener, from: Position): readonly Frame[] {
     const { at, first } = this.#parts
     const isFor = this.#kindsFor(listener, this.revision !== undefined)
-    const told = this.#toldAt(from)
+    const passed = this.#passedAt(from)
     const last = isFor.lastIndexOf(true)
     const frames: Frame[] = []
     for (const [index, kind] of KINDS.entries()) {
-      if (isFor[index] !== true || index < told) continue
+      if (isFor[index] !== true || index < passed) continue
       // Behind its last frame a version is over, so that it need not be looked at again.
-      const position = index === last ? this.end : { ...at, told: first + index + 1 }
+      const position = index === last ? this.end : { ...at, frames: first + index + 1 }
       frames.push({ text: this.#textOf(kind), position, isUpdate: index === 0 })
     }
     return frames
@@ -178,13 +178,13 @@ export class Happening {
 
   /** How many they are, before what it says is read. */
   countFor(listener: Listener, from: Position): number {
-    const told = this.#toldAt(from)
+    const passed = this.#passedAt(from)
     const isFor = this.#kindsFor(listener, this.version > 0)
-    return isFor.filter((isOne, index) => isOne && index >= told).length
+    return isFor.filter((isOne, index) => isOne && index >= passed).length
   }
 
-  #toldAt(from: Position): number {
-    return countVersions(from) === this.place ? from.told - this.first : 0
+  #passedAt(from: Position): number {
+    return countVersions(from) === this.place ? from.frames - this.first : 0
   }
 
   #kindsFor({ ownScopes, session }: Listener, hasNotice: boolean): readonly boolean[] {

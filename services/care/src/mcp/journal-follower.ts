@@ -30,7 +30,7 @@ export function createJournalFollower(deps: FollowerDeps) {
   const { assistant, user } = store.journals
   const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
   const pages = new JournalPages(store, deps.serviceName)
-  let end: Position = { ...sizes(), told: 0 }
+  let end: Position = { ...sizes(), frames: 0 }
   /** Everything from `floor` to `end`. */
   let [floor, kept]: [Position, readonly Happening[]] = [end, []]
   let [isLooking, isFreeDue, clears] = [false, false, 0]
@@ -52,7 +52,7 @@ export function createJournalFollower(deps: FollowerDeps) {
   const lookOnce = async (sinceMs: number): Promise<void> => {
     const to = sizes()
     if (!isHeard()) {
-      end = { ...to, told: 0 }
+      end = { ...to, frames: 0 }
       return clear()
     }
     if (countVersions(to) <= countVersions(end) && !isFreeDue) return

@@ -70,7 +70,7 @@ export class JournalPages {
   async isBeyond(listener: Listener, range: Range, framesMax: number): Promise<boolean> {
     let at = range.from
     let frames = 0
-    while (isBefore(at, { ...range.to, told: 0 })) {
+    while (isBefore(at, { ...range.to, frames: 0 })) {
       const rest = { from: at, to: range.to, limit: framesMax + 1 }
       const page = await this.#pageOf(await this.#versionsFor(listener, rest), rest)
       for (const happening of page.happenings) frames += happening.countFor(listener, at)
@@ -119,7 +119,7 @@ export class JournalPages {
     )
     const behind = [...freed, ...written].filter(({ end }) => isBefore(from, end))
     const cutEnd = last === undefined ? undefined : written.at(-1)?.end
-    return { happenings: inOrder(behind), end: cutEnd ?? { ...to, told: countAt(endPlace) } }
+    return { happenings: inOrder(behind), end: cutEnd ?? { ...to, frames: countAt(endPlace) } }
   }
 
   /** Reads what the notices of a page say. */

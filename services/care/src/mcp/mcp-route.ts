@@ -187,7 +187,7 @@ async function handleGet(call: McpCall): Promise<void> {
   const listener = { session, ownScopes: claims.scopes }
   const range = { from, to: follower.sizes() }
   const isCoalesced =
-    isBefore(from, { ...range.to, told: 0 }) &&
+    isBefore(from, { ...range.to, frames: 0 }) &&
     (await follower.pages.isBeyond(listener, range, limits.replayFramesMax))
   // Without an id nothing was promised. With one, a gap must not go unnoticed.
   const isPromised = headerOf(request, 'last-event-id') !== undefined

@@ -162,7 +162,7 @@ export class SessionRegistry {
       const session = new McpSession(stored, this.#deps.clock.unixMs())
       session.streamEpoch = stored.streamEpoch
       // The records were put back from a backup: what is written from now on is told.
-      if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, told: 0 }
+      if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, frames: 0 }
       this.#add(session)
       for (const [uri, since] of stored.subscriptions)
         this.subscriptions.add(session, uri, Math.min(since, countVersions(sizes)))
@@ -179,7 +179,7 @@ export class SessionRegistry {
     if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
     const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
     const createdAtMs = clock.unixMs()
-    const carried = { ...this.#deps.sizes(), told: 0 }
+    const carried = { ...this.#deps.sizes(), frames: 0 }
     const session = new McpSession(
       { number: this.#drawNumber(), id, sub, scopes, createdAtMs, carried },
       createdAtMs,

@@ -71,7 +71,7 @@ describe('C5: a restart', () => {
     expect(await stored()).toMatchObject({ user: 1 })
     await fixture.clock.advanceMsSettled(DEFAULT_MCP_LIMITS.keepAliveMs)
     // What the next process finds, though this one never ended.
-    expect(await stored()).toEqual({ user: 2, assistant: 0, told: 0 })
+    expect(await stored()).toEqual({ user: 2, assistant: 0, frames: 0 })
     stream.drop()
   })
 

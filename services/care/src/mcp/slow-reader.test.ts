@@ -60,7 +60,7 @@ const happeningBy = (authorLabel: string, count: number): Happening => {
 /** A stream whose reader takes nothing until `take` is called, and a way to let something happen. */
 const stalledStream = (lagBytesMax: number) => {
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
-  const start = { user: 1, assistant: 0, told: 0 }
+  const start = { user: 1, assistant: 0, frames: 0 }
   const stored = { number: 1, id: 'one', sub: 'host', scopes: [USER], createdAtMs: 0 }
   const session = new McpSession({ ...stored, carried: start }, 0)
   const ends: StreamEnd[] = []
@@ -176,7 +176,7 @@ describe('C3: a slow reader', () => {
   ])('is cut at its limit in bytes, with characters %s', (_size, character) => {
     const label = character.repeat(200)
     const listener = { session: { scopes: [USER] }, ownScopes: [USER] } as unknown as Listener
-    const at = { user: 0, assistant: 0, told: 0 }
+    const at = { user: 0, assistant: 0, frames: 0 }
     const [frame] = happeningBy(label, 1).framesFor(listener, at)
     const { add, ends, response } = stalledStream(3 * Buffer.byteLength(frame?.text ?? ''))
     for (let count = 0; count < 3; count += 1) add(label)

@@ -42,7 +42,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
   toSqlite: [
     {
       from: `SELECT value FROM grading.meta WHERE ${SECRET}`,
-      into: "INSERT INTO meta (name, value) VALUES ('payer_secret', ?)",
+      into: `UPDATE meta SET value = ? WHERE ${SECRET}`,
     },
     {
       from: 'SELECT id, path, sport, start_at, words, home, away FROM grading.events ORDER BY id',

@@ -2,7 +2,6 @@
  * The grading store on SQLite: how its file is opened, and where it is read. Several processes may have it open: each write first
  * brings memory up to date inside its transaction, and so does each read after another process wrote. The rest is ledger-store.ts.
  */
-import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { askOn, openSqliteStore, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
@@ -128,15 +127,6 @@ export type SqliteGradingStoreOptions = StoreOwner &
     readonly busyTimeoutMs?: number
   }
 
-/** Makes the ledger's secret, which salts payer tags and hidden prices, if there is none. */
-function keepSecret(database: DatabaseSync): void {
-  // Written once: a write at every start would wait for other writers.
-  if (database.prepare(SQLITE_SQL.secret).get() === undefined)
-    database
-      .prepare("INSERT OR IGNORE INTO meta (name, value) VALUES ('payer_secret', ?)")
-      .run(randomBytes(32).toString('hex'))
-}
-
 /**
  * Opens the store. Rejects with GradingStoreUnavailable for a file that cannot be opened or is another program's, and for a
  * ledger that does not extend its last signed checkpoint.
@@ -156,7 +146,6 @@ export async function openSqliteGradingStore(
       const pageBytes = Number(Object.values(database.prepare('PRAGMA page_size').get() ?? {})[0])
       const logBytes = isImport ? IMPORT_LOG_BYTES : LOG_BYTES
       database.exec(`PRAGMA wal_autocheckpoint = ${logBytes / pageBytes}`)
-      keepSecret(database)
     })
     await memory.load(rows)
     let seenMs: number | undefined

@@ -54,7 +54,9 @@ CREATE TABLE payloads (
   feed TEXT NOT NULL,
   received_at INTEGER NOT NULL -- Unix seconds
 ) STRICT;
-CREATE TABLE meta ( -- payer_secret salts payer tags and hidden prices
+CREATE TABLE meta (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) STRICT;
+INSERT INTO meta VALUES -- salts payer tags and hidden prices; it moves with the ledger
+  ('payer_secret', lower(hex(randomblob(32))));
