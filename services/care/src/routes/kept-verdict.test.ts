@@ -344,6 +344,32 @@ describe('visitors', () => {
     },
   )
 
+  test('C32: a report of kept pages takes turns too: it does not hold the loop until all is sent', async () => {
+    const { clock, store } = suite.fixture
+    showChains()
+    store.outsideMark = () => '0'
+    const deps = { store, clock, isoOf: String, ...restsOf(store.journals) }
+    const verifier = createChainVerifier(deps)
+    const run = await verifier.verify({ reach: [{ audience: 'user' }], isAnonymous: true })
+    if (run.kind !== 'report') throw new Error('nothing was replayed')
+    let turns = 0
+    const turn: typeof run.report.turn = (work) => {
+      turns += 1
+      return work()
+    }
+    const place = { resource: '', atRest: '' }
+    const countTurns = async () => {
+      turns = 0
+      await textOf(verifyJson({ ...run.report, turn }, place))
+      return turns
+    }
+    const pages = Math.ceil(CHAINS / 256)
+    expect(await countTurns()).toBe(2 * pages)
+    // In each of both lists.
+    expect(await countTurns()).toBe(2 * Math.floor(pages / 64))
+    verifier.close()
+  })
+
   test('C32: a scrub that finds everything as it was leaves a report as it was written', async () => {
     const { clock, store } = suite.fixture
     const pages = showChains()
