@@ -136,7 +136,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         'attack: a token that has no right here looks for names: %s',
       ],
     ],
-    doors: ['POST /write', 'GET /unheard', ...VERIFY, ...MCP, 'care free'],
+    doors: ['POST /write', 'GET /unheard', 'GET /reads', ...VERIFY, ...MCP, 'care free'],
   },
   'bounded stores that strangers fill': {
     tests: [

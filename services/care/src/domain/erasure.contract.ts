@@ -75,7 +75,8 @@ export function describeErasure(
       await suite.store.noteSubscribers(request, 0)
       await under.erase(TEA)
       expect(await suite.store.append(sampleRecord(), request)).toEqual({ kind: 'erased' })
-      expect(await suite.store.append(sampleRecord({ value: 'anew' }))).toEqual({ kind: 'erased' })
+      for (const over of [{ value: 'anew' }, { value: '', status: 'wrong-person' as const }])
+        expect(await suite.store.append(sampleRecord(over))).toEqual({ kind: 'erased' })
       expect(await suite.store.append(sampleRecord({ audience: 'assistant' }))).toEqual({
         kind: 'audience-conflict',
       })

@@ -102,6 +102,10 @@ export function describeFreeing(
       const [first, second] = await suite.store.behind({ reach: [{ audience }], from: 0, limit: 9 })
       await under.free(PLANTED)
       expect(await suite.store.latest(PLANTED)).toEqual({ kind: 'absent' })
+      const withdrawal = { value: '', status: 'entered-in-error' } as const
+      expect(await suite.store.append(sampleRecord({ ...PLANTED, ...withdrawal }))).toEqual({
+        kind: 'nothing-to-withdraw',
+      })
       expect(await suite.store.version(PLANTED, 1)).toEqual({ kind: 'absent' })
       expect(await suite.store.head(PLANTED)).toBe(undefined)
       expect(await suite.store.leaf(PLANTED, 1)).toBe(undefined)

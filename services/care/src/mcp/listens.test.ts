@@ -139,6 +139,11 @@ describe('what a listen is sent', () => {
     await expect.poll(() => methods(household)).toEqual([changed])
     await expect.poll(() => methods(user)).toEqual([changed, changed])
     await expect.poll(() => methods(assistant)).toEqual([changed])
+    // Withdrawn, still withdrawn, and back (C40).
+    for (const status of ['entered-in-error', 'wrong-person'] as const)
+      await fixture.write({ patient: 'bo', domain: 'weight', value: '', status })
+    await fixture.write({ patient: 'bo', domain: 'weight' })
+    await expect.poll(() => methods(household)).toEqual([changed, changed, changed])
   })
 
   it('is a sign of life at least every 15 s', async () => {
