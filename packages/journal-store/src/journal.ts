@@ -12,6 +12,7 @@ import {
   nodeHash,
   rootOf,
 } from '@tallystick/hashchain'
+import type { CheckpointFile } from './checkpoint-file.ts'
 import type { Cell, Journal, Rows } from './store.ts'
 
 /** Roots of so many leaves are stored too, so that a proof over a million entries reads only a few thousand hashes. */
@@ -90,10 +91,21 @@ function joinRoots(nodes: readonly Uint8Array[], leaves: readonly Uint8Array[]):
   return range.rootHash()
 }
 
-/** A journal as its service sees it: `head` is the one last seen committed, `table` where `rows` finds its leaves. */
+/**
+ * A journal as its service sees it: `head` is the one last seen committed, `table` where `rows` finds its leaves, `file` signs its
+ * head.
+ */
 export function openCommittedJournal(
   rows: Rows,
-  { head, table }: { readonly head: () => CompactRange; readonly table: string },
+  {
+    file,
+    head,
+    table,
+  }: {
+    readonly file: Pick<CheckpointFile, 'sign' | 'verifierKey'>
+    readonly head: () => CompactRange
+    readonly table: string
+  },
 ): Journal {
   const hashes = async (text: string, [from, to]: readonly [number, number]) =>
     to <= from ? [] : (await rows<readonly [Uint8Array]>(text, [from, to])).map(([hash]) => hash)
@@ -109,15 +121,19 @@ export function openCommittedJournal(
     return joinRoots(nodes, leaves)
   }
   const requireSize = (size: number): void => {
-    if (!(size >= 0 && size <= head().size))
-      throw new RangeError('a proof needs a size up to the journal’s')
+    if (!(size >= 0 && size <= head().size)) throw new RangeError('a size beyond the journal')
   }
   return {
     get size() {
       return head().size
     },
     rootHash: () => head().rootHash(),
-    rootAt: (size) => rootOver({ from: 0, to: size }),
+    rootAt: async (size) => {
+      requireSize(size)
+      return rootOver({ from: 0, to: size })
+    },
+    checkpoint: () => file.sign(head()),
+    verifierKey: file.verifierKey,
     inclusionProof: async (index, size) => {
       requireSize(size)
       return Promise.all(inclusionRanges(index, size).map(rootOver))

@@ -99,12 +99,12 @@ describe.skipIf(postgresMissing !== undefined)(
         { id: 3, name: Buffer.from('b') },
         { id: 7, name: Buffer.from('é') },
       ])
-      const signed = there.checkpoint('notes')
+      const signed = there.journals.notes.checkpoint()
       const file = await openFile()
-      expect(file.checkpoint('notes')).toBe(signed)
+      expect(file.journals.notes.checkpoint()).toBe(signed)
       await file.close()
       await there.write(({ append }) => append('notes', leafHash(Buffer.from('on')), ['on']))
-      const grown = there.checkpoint('notes')
+      const grown = there.journals.notes.checkpoint()
       await there.close()
 
       const back = join(folder, 'back.db')

@@ -35,6 +35,7 @@ export async function acceptPostgresBackup<Name extends string>(
       const journal = openCommittedJournal(source.rows, {
         table: `${kind.schema}.${table.table}`,
         head: () => range,
+        file: files[name],
       })
       const isSame = signed !== undefined && (await isContinued(journal, signed))
       files[name].write(range)

@@ -19,7 +19,7 @@ import {
 import { removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './sealed-bodies.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import { checkpointFilesOf, type StoreOpening, signedJournals } from './store-kind.ts'
+import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
 import { type Heads, openWriteQueue } from './write-group.ts'
 
@@ -122,13 +122,14 @@ async function openReader<Name extends string>(
       openCommittedJournal(rows, {
         table: `${schema}.${table}`,
         head: () => heads.now()[name],
+        file: files[name],
       }),
     )
     if (options.checkpoint !== 'unchecked')
       await eachJournalInTurn(kind, ({ noun }, name) =>
         requireContinued(readings[name], { journal: journals[name], noun }, kind),
       )
-    const reader = { ...signedJournals(journals, files), read, rows }
+    const reader = { journals, checkpointFiles: files, read, rows }
     return { heads, reader, connect, door, end }
   } catch (error) {
     await end()

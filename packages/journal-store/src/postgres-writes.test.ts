@@ -39,7 +39,10 @@ describe.skipIf(postgresMissing !== undefined)(
       ).rejects.toThrow('a bug')
       expect([store().journals.day.size, store().journals.night.size]).toEqual([1, 1])
       expect(await sql('SELECT DISTINCT entries FROM diaries.writers')).toEqual([{ entries: '1' }])
-      expect(store().checkpoint('night').split('\n').slice(0, 2)).toEqual(['notes.test/night', '1'])
+      expect(store().journals.night.checkpoint().split('\n').slice(0, 2)).toEqual([
+        'notes.test/night',
+        '1',
+      ])
     })
 
     it('what the service’s memory throws fails its group by the service’s own error, and the next one goes on', async () => {
@@ -102,7 +105,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await write('ann')
       const reader = keep(await openPostgresStoreReader(POSTGRES_DIARIES, optionsAs('diaries_app')))
       expect(reader.journals.day.size).toBe(1)
-      expect(reader.checkpoint('day')).toBe(store().checkpoint('day'))
+      expect(reader.journals.day.checkpoint()).toBe(store().journals.day.checkpoint())
       expect(await reader.read('SELECT at FROM diaries.day_entries')).toEqual([{ at: 0 }])
     })
 

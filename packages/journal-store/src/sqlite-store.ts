@@ -21,7 +21,7 @@ import {
   type SqliteKind,
 } from './sqlite-journals.ts'
 import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import { checkpointFilesOf, type StoreOpening, signedJournals } from './store-kind.ts'
+import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
 import { openWriteQueue } from './write-group.ts'
 
 export type SqliteStoreOpening<Name extends string, Memory, Needs> = StoreOpening & {
@@ -130,7 +130,11 @@ async function openOn<Name extends string, Memory, Needs>(
   try {
     const writer = new SqliteCommit({ ask, database, heads, kind, opening: options })
     const journals = eachJournal(kind, ({ table }, name) =>
-      openCommittedJournal(reading.rows, { table, head: () => heads.now()[name] }),
+      openCommittedJournal(reading.rows, {
+        table,
+        head: () => heads.now()[name],
+        file: files[name],
+      }),
     )
     await eachJournalInTurn(kind, async ({ noun }, name) => {
       if (isAlone) files[name].write(journals[name])
@@ -161,7 +165,8 @@ async function openOn<Name extends string, Memory, Needs>(
     return {
       database,
       reading: reading.database,
-      ...signedJournals(journals, files),
+      journals,
+      checkpointFiles: files,
       rows: reading.rows,
       write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
       note: (text, values) => queue.add(({ run }) => run(text, values), { durability: 'relaxed' }),
@@ -205,12 +210,12 @@ export async function openSqliteStoreReader<Name extends string>(
       ? readCountedHeads(ask, kind, { readings, files })
       : readStoredHeads(ask, kind)
     const journals = eachJournal(kind, ({ table }, name) =>
-      openCommittedJournal(rows, { table, head: () => heads[name] }),
+      openCommittedJournal(rows, { table, head: () => heads[name], file: files[name] }),
     )
     return {
       database,
       rows,
-      ...signedJournals(journals, files),
+      journals,
       close: async () => database.close(),
     }
   } catch (error) {

@@ -1,5 +1,5 @@
 /** What kinds of stores have on both engines: journals by name, each with a file for its last checkpoint. */
-import type { CompactRange, KeyRing } from '@tallystick/hashchain'
+import type { KeyRing } from '@tallystick/hashchain'
 import {
   type CheckpointFile,
   type CheckpointNames,
@@ -48,16 +48,3 @@ export const checkpointFilesOf = <Name extends string>(
   owner: StoreOwner,
 ): Files<Name> =>
   eachJournal(kind, (table) => checkpointFile({ ...table, owner, Unavailable: kind.Unavailable }))
-
-type Head = Pick<CompactRange, 'size' | 'rootHash'>
-
-/** Journals and what signs their heads. */
-export const signedJournals = <Name extends string, Journal extends Head>(
-  journals: Readonly<Record<Name, Journal>>,
-  files: Files<Name>,
-) => ({
-  journals,
-  checkpointFiles: files,
-  checkpoint: (name: Name): string => files[name].sign(journals[name]),
-  verifierKey: (name: Name): string => files[name].verifierKey,
-})

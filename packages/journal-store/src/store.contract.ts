@@ -302,8 +302,8 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
     it('a checkpoint says the head and opens under the verifier key', async () => {
       const store = await open()
       await appendTexts(store, 5)
-      const verifierKey = store.verifierKey('notes')
-      const note = openNote({ note: store.checkpoint('notes'), verifierKey })
+      const verifierKey = store.journals.notes.verifierKey
+      const note = openNote({ note: store.journals.notes.checkpoint(), verifierKey })
       const parsed = parseCheckpoint(note.kind === 'opened' ? note.text : '')
       expect(parsed).toMatchObject({ kind: 'checkpoint', checkpoint: { size: 5 } })
       expect(parsed.kind === 'checkpoint' && Buffer.from(parsed.checkpoint.rootHash)).toEqual(

@@ -23,7 +23,7 @@ export type Journal = {
   readonly size: number
   /** RFC 9162 root of them, 32 bytes. */
   rootHash(): Uint8Array
-  /** Root of the first `size` entries. */
+  /** Root of the first `size` entries. Rejects with a RangeError for a size beyond the journal's. */
   rootAt(size: number): Promise<Uint8Array>
   /**
    * RFC 9162 §2.1.3 inclusion proof of an entry in the tree of the first `size`, nearest first. Rejects with a RangeError for
@@ -35,6 +35,10 @@ export type Journal = {
    * Rejects with a RangeError for an old size beyond the size, or a size beyond the journal's.
    */
   consistencyProof(oldSize: number, size: number): Promise<readonly Uint8Array[]>
+  /** Its head as it is now, as a signed C2SP checkpoint. */
+  checkpoint(): string
+  /** The public key that checks those checkpoints, `name+id+base64`. */
+  readonly verifierKey: string
 }
 
 /** A cell of an entry's row. */
@@ -69,13 +73,9 @@ export type GroupMemory<Name extends string, Memory, Needs> = {
   adopt?(memory: Memory, sizes: Readonly<Record<Name, number>>): void
 }
 
-/** Journals by name, their signed heads, and rows. */
+/** Journals by name, and rows. */
 export type StoreReader<Name extends string> = {
   readonly journals: Readonly<Record<Name, Journal>>
-  /** A journal's current head, as a signed C2SP checkpoint. */
-  checkpoint(name: Name): string
-  /** The public key that checks a journal's checkpoints, `name+id+base64`. */
-  verifierKey(name: Name): string
   /** Rows of one statement, with everything that a committed head counts. */
   readonly rows: Rows
   /** Closes it. A store commits waiting writes first, and leaves the checkpoint files as new as the journals. */

@@ -29,7 +29,7 @@ function journalOf(...first: readonly string[]) {
     size: () => entries.length,
     verifierKey: logKey,
     rootAt: async (size: number) => rootOf(leaves().slice(0, size)),
-    checkpoint: async () =>
+    checkpoint: () =>
       signer.sign(
         formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: rootOf(leaves()) }),
       ),

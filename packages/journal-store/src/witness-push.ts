@@ -64,7 +64,7 @@ type WitnessPushOptions = {
   readonly journal: {
     readonly size: () => number
     readonly rootAt: Journal['rootAt']
-    readonly checkpoint: () => Promise<string>
+    readonly checkpoint: () => string
     readonly consistencyProof: (oldSize: number, size: number) => Promise<readonly Uint8Array[]>
     readonly verifierKey: string
   }
@@ -286,7 +286,7 @@ export class WitnessPush {
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false
       await this.#compareLastCosigned()
-      const note = await journal.checkpoint()
+      const note = journal.checkpoint()
       const size = checkpointIn(note)?.size
       // An empty journal has nothing to vouch for.
       if (size === undefined || size === 0) continue

@@ -95,7 +95,7 @@ describe.skipIf(postgresMissing !== undefined)(
             lines.push(line)
           for (const audience of ['user', 'assistant'] as const)
             lines.push(
-              await records.journals[audience].checkpoint(),
+              records.journals[audience].checkpoint(),
               records.journals[audience].verifierKey,
             )
           texts.push(lines.join('\n'))

@@ -1,7 +1,6 @@
 // The record store over either engine: this file joins its halves, record-writer.ts and record-reads.ts, with verification,
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
-import type { Journal } from '@tallystick/journal-store'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
@@ -18,11 +17,7 @@ import { chainKeysPath } from './sqlite-record-database.ts'
 /** What an engine has open to read. */
 type ReadEngine = {
   readonly source: RecordSource
-  readonly journals: Readonly<
-    Record<Audience, Pick<Journal, 'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'>>
-  >
-  checkpoint(audience: Audience): string
-  verifierKey(audience: Audience): string
+  readonly journals: Readonly<Record<Audience, RecordJournal>>
   close(): void | Promise<void>
 }
 
@@ -75,28 +70,11 @@ export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefin
   return {
     verify: (query) => verifyChains(source, query),
     exportLines: (query) => exportRecordLines(source, query),
-    journals: { user: journalOf(engine, 'user'), assistant: journalOf(engine, 'assistant') },
+    journals: engine.journals,
     close: async () => {
       await engine.close()
       await keys?.close()
     },
-  }
-}
-
-function journalOf(engine: ReadEngine, audience: Audience): RecordJournal {
-  const journal = engine.journals[audience]
-  return {
-    get size() {
-      return journal.size
-    },
-    verifierKey: engine.verifierKey(audience),
-    checkpoint: async () => engine.checkpoint(audience),
-    rootAt: async (size) => {
-      if (!(size >= 0 && size <= journal.size)) throw new RangeError('a size beyond the journal')
-      return journal.rootAt(size)
-    },
-    inclusionProof: (index, size) => journal.inclusionProof(index, size),
-    consistencyProof: (oldSize, size) => journal.consistencyProof(oldSize, size),
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { versionPreimage } from '@tallystick/hashchain'
 import type { BodySeal } from '@tallystick/journal-store'
-import type { RecordStore } from '../domain/record-store.ts'
+import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import { isWithin, type Reach } from '../domain/scopes.ts'
 import { chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
@@ -25,9 +25,7 @@ const LEAVES_PER_LINE = 1_024
 
 /** Where an export reads. */
 type ExportSource = VerifySource & {
-  /** The signed note over a committed journal. */
-  readonly checkpoint: (audience: Audience) => string
-  readonly verifierKey: (audience: Audience) => string
+  readonly journals: Readonly<Record<Audience, RecordJournal>>
 }
 
 /** The exporting half of a store: NDJSON lines. */
@@ -50,7 +48,7 @@ export async function* exportRecordLines(
   for (const journal of audiences) {
     // Size and note belong to one moment; later appends come after it.
     const size = store.journals[journal].size
-    const note = store.checkpoint(journal)
+    const note = store.journals[journal].checkpoint()
     const { leafHashes } = source.sql.of[journal]
     const chain = slot && (found?.[0] ?? NO_CHAIN)
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
@@ -60,7 +58,12 @@ export async function* exportRecordLines(
       for await (const slice of slicesOf(source, { audience: journal, chain, from, to }))
         yield* versionLines(store, slice, { audience: journal, within })
     }
-    yield lineOf({ kind: 'checkpoint', journal, note, verifierKey: store.verifierKey(journal) })
+    yield lineOf({
+      kind: 'checkpoint',
+      journal,
+      note,
+      verifierKey: store.journals[journal].verifierKey,
+    })
   }
 }
 

@@ -149,7 +149,7 @@ describe('C14: a 200 from /write means fsynced', () => {
       kind: 'appended',
       record: { version: written + 1 },
     })
-    expect((await roomier.journals.user.checkpoint()).split('\n')[1]).toBe(String(written + 1))
+    expect(roomier.journals.user.checkpoint().split('\n')[1]).toBe(String(written + 1))
     await roomier.close()
   })
 })

@@ -49,7 +49,7 @@ describe('C9: checkpoints', () => {
   it('a service whose address changed opens its store', async () => {
     await suite.fill('one')
     const store = await suite.folder.open({ origin: 'elsewhere.test/care' })
-    expect((await store.journals.user.checkpoint()).split('\n')[0]).toBe('elsewhere.test/care/user')
+    expect(store.journals.user.checkpoint().split('\n')[0]).toBe('elsewhere.test/care/user')
     await store.close()
   })
 })

@@ -168,13 +168,8 @@ export type ChainsQuery = {
 /** An audience's committed journal. A request beyond it rejects with a RangeError. */
 export type RecordJournal = Pick<
   Journal,
-  'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof'
-> & {
-  /** Signed, as it is now: a C2SP note. */
-  checkpoint(): Promise<string>
-  /** The public key that checks those notes, `name+id+base64`. */
-  readonly verifierKey: string
-}
+  'size' | 'rootAt' | 'inclusionProof' | 'consistencyProof' | 'checkpoint' | 'verifierKey'
+>
 
 export type RecordStore = {
   /**

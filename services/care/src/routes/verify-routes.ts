@@ -195,9 +195,7 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
       return sendError(reply, refusedTo(reader, deps))
     // No witness sees the journal of internal records.
     const isKept = cosigned === 'yes' && journal === 'user'
-    const note = isKept
-      ? deps.witnesses.cosigned()
-      : await deps.store.journals[journal].checkpoint()
+    const note = isKept ? deps.witnesses.cosigned() : deps.store.journals[journal].checkpoint()
     if (note === undefined || (cosigned === 'yes' && !isKept))
       return sendError(reply, errorAnswer('not_found'))
     return reply

@@ -3,7 +3,7 @@
  * decided in a transaction in which nobody else appends, so several processes may write. The domain decides what happens
  * to an event.
  */
-import type { CheckpointReading, Journal, Store } from '@tallystick/journal-store'
+import type { CheckpointReading, Store } from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import { AUDIT_TEXT } from '../domain/committed-pick.ts'
 import { decideIngest, decidePick, type LedgerWrite } from '../domain/decide-ledger.ts'
@@ -32,11 +32,8 @@ import { verifyLedger } from './verify-ledger.ts'
 type LedgerEngine = {
   readonly store: Pick<
     Store<'ledger', LedgerDraft, LedgerWrite>,
-    'write' | 'checkpoint' | 'verifierKey' | 'close'
+    'write' | 'journals' | 'close'
   > & {
-    readonly journals: {
-      readonly ledger: Pick<Journal, 'size' | 'rootHash' | 'inclusionProof'>
-    }
     readonly checkpointFiles: { readonly ledger: { read(): CheckpointReading } }
   }
   readonly source: LedgerSource
@@ -134,8 +131,8 @@ function createReads({ freshen, source, store }: LedgerEngine) {
       await freshen()
       return {
         size: ledger.size,
-        note: store.checkpoint('ledger'),
-        verifierKey: store.verifierKey('ledger'),
+        note: ledger.checkpoint(),
+        verifierKey: ledger.verifierKey,
       }
     },
     inclusionProof: async (seq, size) => {
