@@ -136,3 +136,22 @@ export function compileRules(rules: SpokenRules) {
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
   }
 }
+
+const GLYPHS: Readonly<Record<string, string>> = {
+  '½': '1/2',
+  '¼': '1/4',
+  '¾': '3/4',
+  '⅓': '1/3',
+  '⅔': '2/3',
+}
+
+/** A text as rules read it: one kind of blank and of micro sign, fractions in digits, letters without their joined shapes. */
+export const evenText = (text: string): string =>
+  text
+    .replace(/[^\S\n]+/gu, ' ')
+    .replaceAll('μ', 'µ')
+    .replaceAll('ـ', '')
+    .replace(/[\uFB50-\uFDFF\uFE70-\uFEFC]/gu, (shaped) => shaped.normalize('NFKC'))
+    .replace(/[½¼¾⅓⅔]/gu, (glyph) => ` ${GLYPHS[glyph]} `)
+    .replace(/ {2,}/g, ' ')
+    .trim()

@@ -3,7 +3,7 @@
  * of `spoken/`, a file for each language. Whatever these rules do not know (another script, digits in another pattern, an abbreviation
  * that nobody has listed, a sign) makes the sentence one that is not spoken: it is never spoken wrong.
  */
-import { compileRules, RULES, type SpokenRules } from './spoken-rules.ts'
+import { compileRules, evenText, RULES, type SpokenRules } from './spoken-rules.ts'
 
 const primaryOf = (language: string): string => language.replace(/-.*/s, '')
 
@@ -18,13 +18,6 @@ type ReadNumber = Read & {
   readonly isFraction: boolean
 }
 
-const GLYPHS: Readonly<Record<string, string>> = {
-  '½': '1/2',
-  '¼': '1/4',
-  '¾': '3/4',
-  '⅓': '1/3',
-  '⅔': '2/3',
-}
 /** A capital word of fewer letters may be an abbreviation. */
 const CAPITALS_MIN = 6
 /** A word of more letters that a full stop follows ends its sentence, before a number too. */
@@ -55,17 +48,21 @@ class SentenceReader {
     let at = 0
     let said = ''
     while (at < text.length) {
-      const word = this.#vitamin(text, at, said) ?? this.#word(text, at)
-      const next =
-        this.#time(text, at, said) ??
-        this.#quantity(text, at) ??
-        (word && this.#rate(text, word)) ??
-        this.#punctuation(text, at)
+      const next = this.#next(text, at, said)
       if (next === undefined) return undefined
       said += next.said
       at = next.end
     }
     return said
+  }
+
+  #next(text: string, at: number, before: string): Read | undefined {
+    const sign = text[at] ?? ''
+    if (/[\d%٪]/.test(sign)) return this.#time(text, at, before) ?? this.#quantity(text, at)
+    const word = /[\p{L}’']/u.test(sign)
+      ? (this.#vitamin(text, at, before) ?? this.#word(text, at))
+      : undefined
+    return word === undefined ? this.#punctuation(text, at) : this.#rate(text, word)
   }
 
   #match(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
@@ -312,7 +309,7 @@ class SentenceReader {
     if (!this.#isWord(word, isInitial || single.includes(small))) return undefined
     if (isInitial) return { said: word, end: end + 1 }
     if (this.#endsAbbreviation(text, end, word)) return undefined
-    const isShouted = word.length > 1 && word === word.toLocaleUpperCase(this.#language)
+    const isShouted = word.length > 1 && !/\p{Ll}/u.test(word)
     return { said: isShouted && this.#isLatin() ? small : word, end }
   }
 
@@ -321,7 +318,8 @@ class SentenceReader {
   }
 
   #small(word: string): string {
-    return word.toLocaleLowerCase(this.#language)
+    // Only Turkish has small letters of its own, and naming a language is slow.
+    return this.#language === 'tr' ? word.toLocaleLowerCase('tr') : word.toLowerCase()
   }
 
   /** A known abbreviation, whose full stop may end the sentence too. */
@@ -341,8 +339,8 @@ class SentenceReader {
     if (!this.#patterns.script.test(word)) return false
     if (/^.$/u.test(word)) return isSingle
     if (!this.#isLatin()) return true
-    const upper = word.toLocaleUpperCase(this.#language)
-    if (word === upper) return word.length >= CAPITALS_MIN || this.#rules.capitals.includes(word)
+    if (!/\p{Ll}/u.test(word))
+      return word.length >= CAPITALS_MIN || this.#rules.capitals.includes(word)
     if (/\p{Ll}\p{M}*\p{Lu}/u.test(word)) return false
     return /[aeiouyıæøœ]/.test(word.normalize('NFD').toLowerCase()) || /^[’']/u.test(word)
   }
@@ -385,14 +383,5 @@ export function spokenWords(text: string, language: string): string | undefined 
   if (rules === undefined) return undefined
   const reader = readers.get(primary) ?? new SentenceReader(primary, rules)
   readers.set(primary, reader)
-  return reader.read(
-    text
-      .replace(/[^\S\n]+/gu, ' ')
-      .replaceAll('μ', 'µ')
-      .replaceAll('ـ', '')
-      .replace(/[\uFB50-\uFDFF\uFE70-\uFEFC]/gu, (shaped) => shaped.normalize('NFKC'))
-      .replace(/[½¼¾⅓⅔]/gu, (glyph) => ` ${GLYPHS[glyph]} `)
-      .replace(/ {2,}/g, ' ')
-      .trim(),
-  )
+  return reader.read(evenText(text))
 }

@@ -19,38 +19,52 @@ export function isStale({ staleAfter }: Pick<Aged, 'staleAfter'>, nowMs: number)
   return staleAfter !== undefined && nowMs > (parseIsoTime(staleAfter) ?? nowMs)
 }
 
-/** Of which no more than a few are used: time zones and languages. */
+/** A service has one time zone. */
 const calendars = new Map<string, Intl.DateTimeFormat>()
-const relatives = new Map<string, Intl.RelativeTimeFormat>()
 
-function made<Format>(known: Map<string, Format>, name: string, make: () => Format): Format {
-  const format = known.get(name) ?? make()
-  known.set(name, format)
-  return format
-}
+/** All offsets of time zones are whole quarters of an hour today: within one the day is the same. */
+const QUARTER_MS = 900_000
+/** Days that are known, by zone and quarter: a read asks for those of its record and of now. */
+const DAYS_MAX = 4_096
+const days = new Map<string, number>()
 
 /** The day on a calendar at a moment, counted from 1970-01-01. */
 function calendarDay(unixMs: number, timeZone: string): number {
+  if (timeZone === 'UTC') return Math.floor(unixMs / DAY_MS)
+  const quarter = `${timeZone} ${Math.floor(unixMs / QUARTER_MS)}`
+  const known = days.get(quarter)
+  if (known !== undefined) return known
+  if (days.size >= DAYS_MAX) days.clear()
   // Swedish dates are ISO 8601's.
-  const calendar = made(calendars, timeZone, () => new Intl.DateTimeFormat('sv', { timeZone }))
-  return Math.round((parseIsoTime(calendar.format(unixMs)) ?? unixMs) / DAY_MS)
+  const calendar = calendars.get(timeZone) ?? new Intl.DateTimeFormat('sv', { timeZone })
+  calendars.set(timeZone, calendar)
+  const day = Math.round((parseIsoTime(calendar.format(unixMs)) ?? unixMs) / DAY_MS)
+  days.set(quarter, day)
+  return day
 }
 
 /** When that was, as a person says it: by days of the calendar where they live, not by 24 hours. */
 function whenWords({ language, writtenAt }: Aged, nowMs: number, timeZone: string): string {
   const writtenMs = Math.min(nowMs, parseIsoTime(writtenAt) ?? nowMs)
-  const days = calendarDay(nowMs, timeZone) - calendarDay(writtenMs, timeZone)
-  const spoken = textsIn(language).language
-  const relative = made(
-    relatives,
-    spoken,
-    () => new Intl.RelativeTimeFormat(spoken, { numeric: 'auto' }),
-  )
-  // A separator of thousands would be read as a decimal.
-  return relative
-    .formatToParts(-days, 'day')
+  const daysAgo = calendarDay(nowMs, timeZone) - calendarDay(writtenMs, timeZone)
+  return daysAgoWords(textsIn(language).language, daysAgo)
+}
+
+/** "5 days ago" by language and number, for as many as records commonly have. */
+const words = new Map<string, string>()
+
+function daysAgoWords(language: string, daysAgo: number): string {
+  const name = `${language} ${daysAgo}`
+  const known = words.get(name)
+  if (known !== undefined) return known
+  if (words.size >= DAYS_MAX) words.clear()
+  const said = new Intl.RelativeTimeFormat(language, { numeric: 'auto' })
+    .formatToParts(-daysAgo, 'day')
+    // A separator of thousands would be read as a decimal.
     .map(({ type, value }) => (type === 'group' ? '' : value))
     .join('')
+  words.set(name, said)
+  return said
 }
 
 /**

@@ -3,10 +3,14 @@ import { BoundedMap } from '@tallystick/service-kit'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { Moment } from '../domain/retraction.ts'
 import { type Speech, SpeechUnavailable, spokenText } from '../domain/speech.ts'
+import { isStale } from '../domain/staleness.ts'
 import type { VisibleRecord } from './visible-records.ts'
 
 /** A sentence is 50 to 300 KB in base64, so this bounds memory to about 20 MB. */
 const CACHED_MAX = 64
+
+/** Some pages of records, of which a list asks every time: about 1 MB. */
+const JUDGED_MAX = 4_096
 
 export type RecordAudio = ReturnType<typeof createRecordAudio>
 
@@ -18,14 +22,21 @@ export function createRecordAudio(deps: {
   readonly speech: Speech
   readonly onFailure: (error: SpeechUnavailable) => void
 }) {
+  const speakable = new BoundedMap<string, boolean>(JUDGED_MAX)
   const byText = new BoundedMap<string, Promise<string>>(CACHED_MAX)
   const speak = async (text: string, language: string): Promise<string> =>
     Buffer.from(await deps.speech.speak(text, language)).toString('base64')
 
   return {
     /** Whether a newest version can be spoken rightly: otherwise its sound is not listed, and does not exist. */
-    canSpeak: (record: CareRecord, moment: Moment): boolean =>
-      spokenText(record, moment) !== undefined,
+    canSpeak(record: CareRecord, moment: Moment): boolean {
+      const { authorLabel, language, versionHash } = record
+      const isAgeSaid = isStale(record, moment.nowMs)
+      const key = JSON.stringify([versionHash, language, authorLabel, isAgeSaid])
+      const known = speakable.get(key) ?? spokenText(record, moment) !== undefined
+      speakable.set(key, known)
+      return known
+    },
     async spoken(
       { newestLanguage, record, superseded }: VisibleRecord,
       moment: Moment,

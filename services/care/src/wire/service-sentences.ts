@@ -77,8 +77,8 @@ export const LINE_READS = new RegExp(
   'u',
 )
 
-/** The letters of a text alone. */
-export const lettersIn = (text: string): string => readsAs(text).replace(/[^\p{L}]+/gu, '')
+/** The letters alone of a text as it is read. */
+export const lettersIn = (read: string): string => read.replace(/[^\p{L}]+/gu, '')
 
 /** What is said around a label, as letters alone. */
 export const LABEL_READS = new RegExp(
@@ -97,7 +97,7 @@ export const LABEL_READS = new RegExp(
           message.replace(/.*\{old\}/s, '').replace(/\{new\}.*/s, ''),
         ),
         texts.ageStale.replace(/.*\}/s, ''),
-      ].map((message) => lettersIn(message.replace(/\{.*/s, ''))),
+      ].map((message) => lettersIn(readsAs(message.replace(/\{.*/s, '')))),
     ).filter((letters) => letters.length >= LETTERS_MIN),
   ),
   'u',

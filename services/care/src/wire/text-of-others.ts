@@ -182,8 +182,8 @@ export function quotedValue(
 /** A label, an id or a name, in one line and inside anything: a sentence, brackets, or before a colon. */
 export function lineText(text: string): string {
   const shown = escapePieces(showHidden(escapeForm(text), undefined))
-  const isLike =
-    SAID_AROUND.test(readsAs(text).replace(/[^a-z]+/g, '')) || LABEL_READS.test(lettersIn(text))
+  const read = readsAs(text)
+  const isLike = SAID_AROUND.test(read.replace(/[^a-z]+/g, '')) || LABEL_READS.test(lettersIn(read))
   const inside = isLike
     ? shown.replace(/\\u\{[^}]*\}|[^\p{L}\p{M}\p{N}]/gu, (part) =>
         part.length > 2 ? part : escapeAll(part),
