@@ -1,4 +1,5 @@
 export { axeFindings } from './axe-findings.ts'
 export { chromiumMissing, launchChromium } from './launch-chromium.ts'
+export { newerInScripts, newerInStyle, WITHOUT_NEWER } from './newer-features.ts'
 export { type PolicyTrial, policyBreaches, tryPolicy } from './try-policy.ts'
 export { type WatchedPage, watchPage } from './watch-page.ts'

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { newerInScripts } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import { pagesPolicy, readPageFiles } from './page-files.ts'
 
@@ -43,6 +44,23 @@ describe('what is served', () => {
     const overview = odd.find(({ paths }) => paths.includes('/'))
     expect(overview?.body).toContain('curl https://a.test/&quot;&gt;&lt;b&gt;$&amp;/verify')
   })
+})
+
+const isScript = ({ contentType }: { readonly contentType: string }): boolean =>
+  contentType.startsWith('text/javascript')
+const scripts = Object.fromEntries(
+  files.filter(isScript).map(({ paths, body }) => [paths.join(), body]),
+)
+
+it('C39: no script uses what browsers of 2022 lack', () => {
+  // The last are members of the service's answers.
+  expect(newerInScripts(scripts, ['token', 'silent'])).toEqual({})
+})
+
+it('C39: the check of the browser is read by every one that has modules', () => {
+  expect(bodies.get('/pages/browser-check.js')).not.toMatch(
+    /\?\.[^\d]|\?\?|globalThis|\.(?:at|flat|replaceAll)\(/,
+  )
 })
 
 describe('C19: a strict policy', () => {

@@ -2,7 +2,7 @@
  * C39: pages say only what they know, in Chromium against the complete service: on a browser that lacks something, with a
  * service that falls silent, and where names are private.
  */
-import { axeFindings } from '@tallystick/page-testing'
+import { axeFindings, newerInStyle, WITHOUT_NEWER } from '@tallystick/page-testing'
 import { expect, it } from 'vitest'
 import { issuerKey, startIssuer } from '../testing/issuer.fixture.ts'
 import {
@@ -16,31 +16,33 @@ import {
   WAIT,
 } from './page-browser.fixture.ts'
 
-/** What Safari 15.4, Chrome 103 and Firefox 102 lack of what newer browsers have. */
-const AS_OF_2022 = `
-  for (const name of ['isWellFormed', 'toWellFormed']) delete String.prototype[name]
-  for (const name of ['toSorted', 'toReversed', 'toSpliced', 'findLast']) delete Array.prototype[name]
-  for (const name of ['any', 'timeout']) delete AbortSignal[name]
-  for (const of of [Object, Map]) delete of.groupBy
-  delete window.TextDecoderStream
-  delete Promise.withResolvers
-  delete URL.parse
-`
+/** What the pages' check asks for, and what takes it away. */
+const NEEDED = {
+  AbortController: 'delete window.AbortController',
+  'Array.prototype.at': 'delete Array.prototype.at',
+  'Element.prototype.replaceChildren': 'delete Element.prototype.replaceChildren',
+  'Object.hasOwn': 'delete Object.hasOwn',
+  'Response.prototype.body': 'delete Response.prototype.body',
+  'SubmitEvent.prototype.submitter': 'delete SubmitEvent.prototype.submitter',
+  'String.prototype.replaceAll': 'delete String.prototype.replaceAll',
+  TextDecoder: 'delete window.TextDecoder',
+  reportError: 'delete window.reportError',
+}
 
 describePages((pages) => {
   it('C39: a browser of 2022: the echo page hears, the clinician publishes, the overview has its verdict', async () => {
     const service = await pages.start()
     await service.write(medication)
-    const echo = await pages.listen({ before: AS_OF_2022 })
+    const echo = await pages.listen({ before: WITHOUT_NEWER })
     expect(await text(echo, '#records-title')).toBe('What may be said now')
     const clinician = await pages.visit(`/clinician.html#secret=${service.writeSecret}`, {
-      before: AS_OF_2022,
+      before: WITHOUT_NEWER,
     })
     await fillWrite(clinician, { ...medication, value: corrected })
-    await clinician.click('#send')
+    await clinician.press('#value', 'Control+Enter')
     await expect.poll(() => text(clinician, '#outcome-title'), WAIT).toBe('Version 2 is stored')
     await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe(corrected)
-    const overview = await pages.visit('/', { before: AS_OF_2022 })
+    const overview = await pages.visit('/', { before: WITHOUT_NEWER })
     await expect.poll(() => text(overview, '#verdict-words'), WAIT).toBe('The one chain is intact')
     for (const page of [echo, clinician, overview])
       expect(await page.locator('#browser-check').count()).toBe(0)
@@ -59,6 +61,38 @@ describePages((pages) => {
     expect(await text(echo, '#records-title')).not.toContain('now')
     expect(await echo.isVisible('#count')).toBe(false)
     expect(await echo.locator('#records li').count()).toBe(0)
+  })
+
+  it.each(Object.entries(NEEDED))(
+    'C39: a browser without %s is told so in one sentence, on every page',
+    async (name, before) => {
+      await pages.start()
+      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html']) {
+        const page = await pages.visit(path, { before })
+        await page.waitForSelector('#browser-check', WAIT)
+        expect(await text(page, '#browser-check'), path).toBe(
+          `This browser lacks ${name}. This page works from Safari 15.4, Chrome 103 or Firefox 102 on.`,
+        )
+      }
+      pages.forgive()
+    },
+  )
+
+  it('C39: what a style sheet has that an older browser lacks only changes looks', async () => {
+    const service = await pages.start()
+    const style = await (await fetch(`${service.url}/pages/style.css`)).text()
+    expect(newerInStyle(style)).toEqual([
+      // A frame around the chosen one of some radio buttons, which show it themselves, and how tall a plain text is.
+      ':has',
+      'accent-color',
+      // The ground of notes and rows.
+      'color-mix()',
+      // Phones draw their own focus and have no corner to pull.
+      'outline',
+      'resize',
+      'scrollbar-gutter',
+      'text-wrap',
+    ])
   })
 
   it('C39: a script that fails, or does not load, is said on the page', async () => {

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { newerInScripts } from '@tallystick/page-testing'
 import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { describe, expect, it } from 'vitest'
 import { readPageFiles } from './page-files.ts'
@@ -15,6 +16,11 @@ const pages = files.filter(({ contentType }) => contentType.startsWith('text/htm
 
 /** Served by the kit. */
 const KIT_FILES = new Set(['/pages/style.css', '/pages/icon.svg'])
+it('C39: no script of ours uses what browsers of 2022 lack', () => {
+  const own = [...bodies].filter(([path]) => path.endsWith('.js') && !path.includes('/@noble/'))
+  expect(newerInScripts(Object.fromEntries(own), ['getPublicKey', 'lines'])).toEqual({})
+})
+
 describe('what is served', () => {
   it('is every browser file, and no test or configuration', () => {
     const onDisk = readdirSync(browserFolder)

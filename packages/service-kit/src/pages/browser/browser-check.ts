@@ -1,32 +1,37 @@
 /**
  * Runs before the script of a page, which may not even load: says by name what the browser lacks, and when the page's script
- * failed, so that nothing on the page is taken for what holds (C39). Only what every browser with modules has is used here.
+ * failed, so that nothing on the page is taken for what holds (C39). Only what every browser with modules has is
+ * used here, and so no optional chaining.
  */
 
 /** What the scripts of pages need and a browser may lack; browser-modules.ts refuses modules that need more. */
-const NEEDED: Readonly<Record<string, () => boolean>> = {
-  AbortController: () => 'AbortController' in globalThis,
+const NEEDED: readonly (readonly [string, () => boolean])[] = Object.entries({
+  AbortController: () => 'AbortController' in window,
   'Array.prototype.at': () => 'at' in Array.prototype,
   'Element.prototype.replaceChildren': () => 'replaceChildren' in Element.prototype,
   'Object.hasOwn': () => 'hasOwn' in Object,
   'Response.prototype.body': () => 'body' in Response.prototype,
+  'SubmitEvent.prototype.submitter': () =>
+    'SubmitEvent' in window && 'submitter' in SubmitEvent.prototype,
   'String.prototype.replaceAll': () => 'replaceAll' in String.prototype,
-  TextDecoder: () => 'TextDecoder' in globalThis,
-}
+  TextDecoder: () => 'TextDecoder' in window,
+  reportError: () => 'reportError' in window,
+})
 
 const BROWSERS = 'Safari 15.4, Chrome 103 or Firefox 102'
 
 /** One note, above everything else on the page. */
 function say(words: string): void {
-  const note = document.getElementById('browser-check') ?? document.createElement('p')
+  const note = document.getElementById('browser-check') || document.createElement('p')
   note.id = 'browser-check'
   note.className = 'note bad'
   note.setAttribute('role', 'alert')
   note.textContent = words
-  document.querySelector('h1')?.after(note)
+  const heading = document.querySelector('h1')
+  if (heading !== null) heading.after(note)
 }
 
-const lacking = Object.keys(NEEDED).filter((name) => !NEEDED[name]?.())
+const lacking = NEEDED.filter(([, isThere]) => !isThere()).map(([name]) => name)
 if (lacking.length > 0)
   say(`This browser lacks ${lacking.join(', ')}. This page works from ${BROWSERS} on.`)
 

@@ -276,7 +276,7 @@ form.addEventListener('input', ({ target }) => {
   if (name === 'patient' || name === 'domain') readSoon()
 })
 form.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
-  if (key === 'Enter' && (ctrlKey || metaKey)) form.requestSubmit()
+  if (key === 'Enter' && (ctrlKey || metaKey)) send.click()
 })
 readToken.addEventListener('input', () => {
   void showSignIn()
