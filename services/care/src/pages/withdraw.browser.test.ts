@@ -40,6 +40,7 @@ describePages((pages) => {
         expect(await clinician.inputValue('#value')).toBe('Half a sentence')
         const withdrawn = `This record was withdrawn. ${why}.`
         await expect.poll(() => text(clinician, '#before'), WAIT).toContain(withdrawn)
+        expect(await text(clinician, '#before')).not.toContain('Your sentence is the same')
         expect(await clinician.isHidden('#withdraw')).toBe(true)
         await expect.poll(() => text(echo, `${newest} .now`), WAIT).toBe(withdrawn)
         expect(await text(echo, `${newest} .retraction`)).toBe(

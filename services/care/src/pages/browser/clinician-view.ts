@@ -66,7 +66,7 @@ export function showPreview(draft: Draft): void {
   pageElement('withdraw').hidden =
     before.kind === 'none' || (before.kind === 'found' && before.record.status !== undefined)
   put('will-say', spokenPreview(draft))
-  const isSame = before.kind === 'found' && before.record.value === value
+  const isSame = before.kind === 'found' && value !== '' && before.record.value === value
   const same = isSame ? [hint('Your sentence is the same: it would confirm this one.')] : []
   pageElement('before').replaceChildren(...beforeParts(before), ...same)
 }
