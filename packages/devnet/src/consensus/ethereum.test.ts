@@ -63,7 +63,8 @@ test.each([
   expect(await statusOf(wrap(raw))).toBe(status)
   const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
   expect(error?.message).toMatch(words)
-  expect((await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)).status).toBe(404)
+  const { body } = await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)
+  expect(body).toMatchObject({ result: status, status: '0x0', block_number: null, logs: [] })
 })
 
 test('L8: bytes that are no Ethereum transaction are refused by the node', async () => {

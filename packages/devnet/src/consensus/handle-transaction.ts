@@ -89,9 +89,12 @@ async function handleEthereum(
   raw: `0x${string}`,
 ): Promise<TransactionRecord> {
   const submission = submissionOf(transaction)
-  const verdict = await takeEthereumTransaction(ledger, parseRawTransaction(raw), submission)
+  const parsed = parseRawTransaction(raw)
+  const verdict = await takeEthereumTransaction(ledger, parsed, submission)
   if (verdict.kind === 'refused') {
-    return handleTransaction(ledger, { transaction, forced: verdict.status })
+    const refused = await handleTransaction(ledger, { transaction, forced: verdict.status })
+    ledger.transactions.refuse({ ...parsed, ...refused, hash: parsed.hash })
+    return refused
   }
   const { consensusNs } = verdict.transaction
   const [record] = ledger.records.between({ from: consensusNs, to: consensusNs })

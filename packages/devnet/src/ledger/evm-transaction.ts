@@ -45,6 +45,12 @@ export type EvmTransaction = {
   revertReason: Hex | undefined
 }
 
+/** An Ethereum transaction that consensus refused. */
+export type RefusedTransaction = Pick<
+  EvmTransaction,
+  'hash' | 'from' | 'envelope' | 'consensusNs' | 'result'
+>
+
 /** An address whose code, 0xfe, halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'
 

@@ -7,7 +7,7 @@ import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
-import type { EvmTransaction } from './evm-transaction.ts'
+import type { EvmTransaction, RefusedTransaction } from './evm-transaction.ts'
 import {
   CREATE_GAS_DEFAULT,
   EXCHANGE_RATE_DEFAULT,
@@ -96,11 +96,24 @@ function createSerialQueue() {
   }
 }
 
+/** How many refused ones are remembered: whoever asks does so within seconds. */
+const REFUSED_KEPT = 1_000
+
 /** EVM transactions by hash and by block. A block holds at most one. */
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
   const byBlock = new Map<number, EvmTransaction>()
+  const refused = new Map<string, RefusedTransaction>()
   return {
+    /** Remembers an Ethereum transaction that consensus refused: it has a hash and a result, but no block. */
+    refuse(transaction: RefusedTransaction): void {
+      refused.set(transaction.hash, transaction)
+      const [oldest] = refused.keys()
+      if (refused.size > REFUSED_KEPT && oldest !== undefined) refused.delete(oldest)
+    },
+    /** A refused one, by its hash, unless it has run since. */
+    refusedByHash: (hash: string) =>
+      byHash.has(hash.toLowerCase()) ? undefined : refused.get(hash.toLowerCase()),
     add(transaction: EvmTransaction): void {
       byHash.set(transaction.hash, transaction)
       byBlock.set(transaction.blockNumber, transaction)

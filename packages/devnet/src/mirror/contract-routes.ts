@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { type Address, type Hex, numberToHex } from 'viem'
+import { type Address, type Hex, numberToHex, stringToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
-import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
+import {
+  type EvmTransaction,
+  type RefusedTransaction,
+  WEIBAR_PER_TINYBAR,
+} from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
@@ -77,9 +81,13 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
   addMirrorRoute(app, ofAll, ({ query, list }) => resultPage(ledger, query, list))
 
   const byId = { path: 'contracts/results/:id', parameters: { hbar: flag, nonce: whole } }
-  addMirrorRoute(app, byId, ({ params, query: { hbar, nonce = 0n } }) =>
-    details(ledger, nonce === 0n ? findResult(ledger, params.id) : undefined, hbar),
-  )
+  addMirrorRoute(app, byId, ({ params, query: { hbar, nonce = 0n } }) => {
+    const refused = ledger.transactions.refusedByHash(params.id)
+    if (refused !== undefined && isVisible(ledger, refused.consensusNs)) {
+      return { ...toRefusedResult(ledger, refused, hbar), logs: [], state_changes: [] }
+    }
+    return details(ledger, nonce === 0n ? findResult(ledger, params.id) : undefined, hbar)
+  })
 
   const byTime = { path: 'contracts/:id/results/:at', parameters: { hbar: flag } }
   addMirrorRoute(app, byTime, async ({ params, query }) => {
@@ -244,6 +252,24 @@ function toContractResult(
     transaction_index: Number(receipt.transactionIndex),
     type: transaction.isScheduled ? null : envelope.type,
     v: transaction.isScheduled ? null : Number(envelope.v),
+  }
+}
+
+/** One that consensus refused: it never ran, and belongs to no block. */
+function toRefusedResult(
+  ledger: Ledger,
+  refused: RefusedTransaction,
+  isInTinybar: boolean | undefined,
+): { [name: string]: unknown } {
+  const { envelope, result } = refused
+  const nothing = { logs: [], status: '0x0', gasUsed: '0x0', cumulativeGasUsed: '0x0' }
+  const receipt = { ...nothing, blockHash: '0x', transactionIndex: '0x0', to: envelope.to }
+  const stand = { ...refused, receipt, isScheduled: false, revertReason: stringToHex(result) }
+  return {
+    ...toContractResult(ledger, stand as unknown as EvmTransaction, isInTinybar),
+    block_hash: '0x',
+    block_number: null,
+    transaction_index: null,
   }
 }
 
