@@ -46,7 +46,8 @@ describe('200', () => {
 
   it('C40, C9: nothing public says that a record was withdrawn, or why', async () => {
     await signed(json(body))
-    await bearer('care.write', json({ ...names, status: 'wrong-person' }))
+    const withdrawal = json({ ...names, status: 'wrong-person' })
+    expect((await bearer('care.write', withdrawal)).statusCode).toBe(200)
     for (const url of [
       '/verify',
       '/verify?uri=care://ann/medication',
