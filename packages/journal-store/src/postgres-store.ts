@@ -6,7 +6,6 @@
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
 import { eachJournal, eachJournalInTurn, LEAVES_PER_READ, openCommittedJournal } from './journal.ts'
-import { headsInRows, keepHeads } from './known-heads.ts'
 import { PostgresCommit } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery, type PostgresRun } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
@@ -21,7 +20,7 @@ import { nameKey, requireKeys } from './sealed-bodies.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
-import { type Heads, openWriteQueue } from './write-group.ts'
+import { type Heads, headsInRows, keepHeads, openWriteQueue } from './write-group.ts'
 
 export type PostgresReaderOptions = Omit<PostgresOptions, 'Unavailable'> & StoreOpening
 

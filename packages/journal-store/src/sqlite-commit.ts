@@ -5,7 +5,6 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './journal.ts'
-import type { KnownHeads } from './known-heads.ts'
 import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
 import { readStoredHeads, type SqliteKind } from './sqlite-journals.ts'
 import type { GroupMemory, Rows } from './store.ts'
@@ -14,6 +13,7 @@ import {
   chooseDurability,
   decideGroup,
   type Group,
+  type KnownHeads,
   measureJournals,
   type Write,
   WriteRefused,

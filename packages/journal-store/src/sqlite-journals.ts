@@ -10,12 +10,11 @@ import {
 } from '@tallystick/hashchain'
 import { type CheckpointFile, type CheckpointReading, isContinued } from './checkpoint-file.ts'
 import { completedNode, eachJournal, joinPeaks, LEAVES_PER_READ } from './journal.ts'
-import { headsInRows } from './known-heads.ts'
 import type { Ask } from './sqlite-connection.ts'
 import type { SqliteFileKind } from './sqlite-database.ts'
 import type { Journal } from './store.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
-import type { Heads } from './write-group.ts'
+import { type Heads, headsInRows } from './write-group.ts'
 
 type SqliteTable = JournalTable & {
   /** The columns besides `at` and `leaf_hash`, in the order of an entry's cells. */

@@ -8,7 +8,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
 import { eachJournal, eachJournalInTurn, openCommittedJournal } from './journal.ts'
-import { keepHeads } from './known-heads.ts'
 import { besideDatabase, removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './sealed-bodies.ts'
 import { SqliteCommit } from './sqlite-commit.ts'
@@ -22,7 +21,7 @@ import {
 } from './sqlite-journals.ts'
 import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
-import { openWriteQueue } from './write-group.ts'
+import { keepHeads, openWriteQueue } from './write-group.ts'
 
 export type SqliteStoreOpening<Name extends string, Memory, Needs> = StoreOpening & {
   readonly memory: GroupMemory<Name, Memory, Needs>
