@@ -5,10 +5,16 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { describe, expect, it } from 'vitest'
+import { collect, TEA } from '../domain/record-store.fixture.ts'
 import { describeChainKeys } from './chain-keys.contract.ts'
-import { openChainKeysFile } from './chain-keys-file.ts'
+import { openChainKeysFile, openFileKeys } from './chain-keys-file.ts'
 import { openChainKeysDatabase } from './chain-keys-postgres.ts'
 import { makeRecordDatabase, testServer, useRecordServer } from './postgres-store.fixture.ts'
+import { chainKeysPath } from './sqlite-record-database.ts'
+import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
+import { storeRecord } from './sqlite-store-samples.fixture.ts'
+
+const keyRing = testKeyRing('key-1')
 
 /** What lies in a folder and below. */
 const bytesIn = (folder: string): Buffer =>
@@ -87,3 +93,33 @@ describe.skipIf(postgresMissing !== undefined)(
     })
   },
 )
+
+it('C32: an export and a replay, which pass every chain, keep no key of theirs in the place of those in use', async () => {
+  const folder = makeStoreFolder()
+  try {
+    const written = await openFileKeys(chainKeysPath(folder.databasePath), keyRing)
+    const store = await folder.open({ keys: written })
+    await store.append(storeRecord())
+    await store.close()
+    let unwrapped = 0
+    const key = (id: string) => {
+      unwrapped += 1
+      return keyRing.key(id)
+    }
+    const keys = await openFileKeys(chainKeysPath(folder.databasePath), { ...keyRing, key })
+    const again = await folder.open({ keys })
+    const count = async (run: () => AsyncIterable<unknown>) => {
+      const before = unwrapped
+      await collect(run())
+      return unwrapped - before
+    }
+    const audiences = ['user'] as const
+    for (const run of [() => again.exportLines({ audiences }), () => again.verify({ audiences })])
+      expect([await count(run), await count(run)]).toEqual([1, 1])
+    await again.latest(TEA)
+    expect(await count(() => again.exportLines({ audiences }))).toBe(0)
+    await again.close()
+  } finally {
+    folder.remove()
+  }
+})

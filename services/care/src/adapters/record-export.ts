@@ -83,7 +83,7 @@ async function* versionLines(
 ): AsyncGenerator<string> {
   const chains = await chainsById(source, new Set(slice.map(([, chain]) => chain)))
   const names = [...chains.values()].map((chain) => chainName(slotOfChain(chain)))
-  const seal = await seals.sealFor(names)
+  const seal = await seals.sealOnce(names)
   for (const row of slice) {
     const chain = chains.get(row[1])
     if (chain?.[3] !== audience) continue

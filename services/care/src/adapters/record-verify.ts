@@ -44,7 +44,7 @@ type Rest = () => Promise<void>
 /** Where verification reads. */
 export type VerifySource = {
   readonly source: RecordSource
-  readonly seals: Pick<ChainSeals, 'sealFor' | 'sealOnce'>
+  readonly seals: Pick<ChainSeals, 'sealOnce'>
   readonly journals: Readonly<Record<Audience, Pick<Journal, 'size'>>>
 }
 
