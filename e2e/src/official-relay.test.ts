@@ -144,6 +144,7 @@ describe.skipIf(relayMissing !== undefined)(`L20: over the official relay${becau
   ])('a contract, a purchase, metered calls, and a renewal by the ledger: %s', async (_, late) => {
     const { devnet, baseUrls } = stack
     const [baseUrl = ''] = baseUrls
+    const executed = devnet.executions().length
     const { mirror = 0, consensus = 0 }: { mirror?: number; consensus?: number } = late
     devnet.controls.setMirrorLagMs(mirror)
     devnet.controls.setConsensusDelayMs(consensus)
@@ -159,6 +160,7 @@ describe.skipIf(relayMissing !== undefined)(`L20: over the official relay${becau
       const { subscription: now } = (await answer.json()) as Body
       return answer.ok && (now?.expiresAt ?? 0) > (subscription?.expiresAt ?? 0)
     })
+    await eventually(() => devnet.executions().length > executed)
     expect(devnet.executions().at(-1)).toMatchObject({ status: 22 })
   })
 

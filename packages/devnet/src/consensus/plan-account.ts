@@ -3,7 +3,13 @@
 import { proto } from '@hiero-ledger/proto'
 import { evmAddressOf } from '@tallystick/x402/hedera'
 import { type Address, bytesToHex } from 'viem'
-import { type AccountKey, completingKey, fromProtoKey, isSignedBy } from '../ledger/account-key.ts'
+import {
+  type AccountKey,
+  completingKey,
+  fromProtoKey,
+  fromProtoKeys,
+  isSignedBy,
+} from '../ledger/account-key.ts'
 import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
@@ -73,7 +79,7 @@ export function planAccountUpdate(
 
 function readKey(key: proto.IKey | null | undefined): AccountKey | Status {
   if (key == null) return 'KEY_REQUIRED'
-  const read = fromProtoKey(key)
+  const read = fromProtoKeys(key)
   if (read === undefined) return 'BAD_ENCODING'
   return read.kind === 'KEY_LIST' && read.keys.length === 0 ? 'KEY_REQUIRED' : read
 }

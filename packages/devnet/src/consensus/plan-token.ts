@@ -1,7 +1,7 @@
 // What the creation of a fungible token and the association of accounts with tokens change.
 
 import { proto } from '@hiero-ledger/proto'
-import { type AccountKey, fromProtoKey, isSignedBy } from '../ledger/account-key.ts'
+import { type AccountKey, fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TOKEN_KEYS, type Token } from '../ledger/token-registry.ts'
@@ -43,7 +43,7 @@ export function planTokenCreate(
   if (found?.kind !== 'entity') return 'INVALID_TREASURY_ACCOUNT_FOR_TOKEN'
   if (!hasSigned(found.entity, transaction.signed)) return 'INVALID_SIGNATURE'
   const keys = Object.fromEntries(
-    TOKEN_KEYS.map((key) => [key, fromProtoKey(message[`${key}Key`] ?? {}) ?? null]),
+    TOKEN_KEYS.map((key) => [key, fromProtoKeys(message[`${key}Key`] ?? {}) ?? null]),
   ) as Record<(typeof TOKEN_KEYS)[number], AccountKey | null>
   if (keys.admin !== null && !isSignedBy(keys.admin, transaction.signed)) return 'INVALID_SIGNATURE'
   return {

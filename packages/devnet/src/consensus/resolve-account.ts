@@ -1,7 +1,7 @@
 import { proto } from '@hiero-ledger/proto'
 import { evmAddressOf } from '@tallystick/x402/hedera'
 import { type Address, bytesToHex } from 'viem'
-import { type AccountKey, fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
+import { fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
 import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { AccountReference } from './signed-transaction.ts'
@@ -38,7 +38,7 @@ function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount
 
 function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
   const key = decodeKey(alias)
-  if (key === undefined || key.kind === 'KEY_LIST') return { kind: 'unknown' }
+  if (key === undefined) return { kind: 'unknown' }
   if (key.kind === 'ECDSA_SECP256K1') {
     const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
     if (address === undefined) return { kind: 'unknown' }
@@ -55,7 +55,7 @@ function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
     : { kind: 'entity', entity }
 }
 
-function decodeKey(alias: Buffer): AccountKey | undefined {
+function decodeKey(alias: Buffer): SingleKey | undefined {
   try {
     return fromProtoKey(proto.Key.decode(alias))
   } catch {

@@ -9,6 +9,7 @@ import {
   type AccountKey,
   completingKey,
   fromProtoKey,
+  fromProtoKeys,
   isSignedBy,
   type SignedBytes,
   type TransactionSignature,
@@ -113,6 +114,8 @@ describe('keys', () => {
     for (const key of keys) expect(fromProtoKey(toProtoKey(key))).toEqual(key)
     expect(fromProtoKey(toProtoKey({ kind: 'KEY_LIST', keys }))).toBeUndefined()
     expect(fromProtoKey({})).toBeUndefined()
+    const list = { kind: 'KEY_LIST', keys: [{ kind: 'KEY_LIST', keys, threshold: 1 }] } as const
+    expect(fromProtoKeys(toProtoKey(list))).toEqual(list)
   })
 
   test('a key has the EVM address that wallets derive', () => {

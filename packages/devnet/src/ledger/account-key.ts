@@ -101,21 +101,26 @@ export function toProtoKey(key: AccountKey): proto.IKey {
     : { thresholdKey: { threshold: key.threshold, keys } }
 }
 
-/** The key in a protobuf Key; undefined for kinds that accounts here cannot have. */
-export function fromProtoKey(key: proto.IKey): AccountKey | undefined {
-  const { ECDSASecp256k1: ecdsa, ed25519, keyList, thresholdKey } = key
-  const list = keyList ?? thresholdKey?.keys
-  if (list != null) {
-    const keys = (list.keys ?? []).map(fromProtoKey)
-    if (!keys.every((member) => member !== undefined)) return undefined
-    const threshold = thresholdKey?.threshold
-    return { kind: 'KEY_LIST', keys, ...(threshold == null ? {} : { threshold }) }
-  }
+/** The single key in a protobuf Key; undefined for lists and for kinds that accounts here cannot have. */
+export function fromProtoKey({
+  ECDSASecp256k1: ecdsa,
+  ed25519,
+}: proto.IKey): SingleKey | undefined {
   if (ecdsa?.length === 33)
     return { kind: 'ECDSA_SECP256K1', publicKey: Buffer.from(ecdsa).toString('hex') }
   return ed25519?.length === 32
     ? { kind: 'ED25519', publicKey: Buffer.from(ed25519).toString('hex') }
     : undefined
+}
+
+/** The key or list of keys in a protobuf Key; undefined for kinds that accounts here cannot have. */
+export function fromProtoKeys(key: proto.IKey): AccountKey | undefined {
+  const list = key.keyList ?? key.thresholdKey?.keys
+  if (list == null) return fromProtoKey(key)
+  const keys = (list.keys ?? []).map(fromProtoKeys)
+  if (!keys.every((member) => member !== undefined)) return undefined
+  const threshold = key.thresholdKey?.threshold
+  return { kind: 'KEY_LIST', keys, ...(threshold == null ? {} : { threshold }) }
 }
 
 /** The mirror node's form of a key: hex of the raw public key, or of the protobuf for lists. */
