@@ -102,6 +102,32 @@ describePages((pages) => {
     await expect.poll(() => text(page, `${newest} .now`), WAIT).toBe('None.')
   })
 
+  it('C41: an issuer with an audience of its own is asked in its own words, for what the page needs, and without a resource', async () => {
+    const address = 'https://login.test/tenant/v2.0'
+    const scopes = ['api://care/care.read.user', 'api://care/care.write']
+    const trust = { issuer: address, client_id: 'spa', audience: ['api://care'], scopes }
+    await pages.start({ environment: { TRUSTED_ISSUERS: JSON.stringify([trust]) } })
+    const page = await pages.visit('/echo.html')
+    const metadata = {
+      issuer: address,
+      authorization_endpoint: `${address}/authorize?p=one`,
+      token_endpoint: `${address}/token`,
+    }
+    const asked: string[] = []
+    await page.route('https://login.test/**', (route) => {
+      asked.push(route.request().url())
+      return route.fulfill({ json: metadata, headers: { 'access-control-allow-origin': '*' } })
+    })
+    await page.click('#issuers button')
+    await expect.poll(() => asked.length, WAIT).toBe(2)
+    expect(asked[0]).toBe(`${address}/.well-known/openid-configuration`)
+    const { searchParams } = new URL(asked[1] ?? '')
+    expect(searchParams.get('scope')).toBe('api://care/care.read.user')
+    expect(searchParams.get('client_id')).toBe('spa')
+    expect(searchParams.get('p')).toBe('one')
+    expect(searchParams.has('resource')).toBe(false)
+  })
+
   it.each([
     ['code=x&state=y', 'This answer belongs to no sign-in that was begun here.'],
     ['error=access_denied&state=y', 'This answer belongs to no sign-in that was begun here.'],

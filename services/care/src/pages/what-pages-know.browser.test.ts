@@ -259,6 +259,12 @@ describePages((pages) => {
     await fillWrite(clinician, { ...medication, patient, domain, value: corrected })
     await clinician.click('#send')
     await clinician.waitForSelector('text=Version 2 is stored', WAIT)
+    // The person stands before the topic, whichever way the names are written.
+    const isOrdered = await overview.evaluate<boolean>(`{
+      const [first, then] = Array.from(document.querySelectorAll('#chains bdi'), (name) => name.getBoundingClientRect().left)
+      then === undefined || first < then
+    }`)
+    expect(isOrdered).toBe(true)
     for (const page of [overview, clinician]) {
       const shown = (await text(page, 'main')) ?? ''
       expect(shown).toContain(`care://${patient}/${domain}`)
