@@ -3,6 +3,7 @@
  * member counts as newer if everything of its name is; with a known owner (`AbortSignal.any`) that alone decides. What stays
  * hidden (`map` of an iterator) is taken away from a browser instead, by {@link WITHOUT_NEWER}.
  */
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Node, parse } from 'acorn'
 
@@ -34,7 +35,9 @@ type Data = {
   }
 }
 
-const data: Data = createRequire(import.meta.url)('@mdn/browser-compat-data')
+const data: Data = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve('@mdn/browser-compat-data'), 'utf8'),
+)
 
 const isThereBy = (statement: Statement, oldest: number): boolean => {
   const { version_added: added } = statement
