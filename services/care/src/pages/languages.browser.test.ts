@@ -12,7 +12,7 @@ import {
 
 const GERMAN = { ...medication, domain: 'tropfen', value: 'Zehn Tropfen.', language: 'de' }
 const ARABIC = { ...medication, domain: 'قطرات', value: 'عشر قطرات.', language: 'ar' }
-const UNKNOWN = { ...medication, value: 'Take two tablets.' }
+const UNKNOWN = { ...medication, value: 'Take two tablets.', language: 'und' }
 
 /** Of each element: its text, language and direction. */
 const SPOKEN = (selector: string): string =>
@@ -57,6 +57,9 @@ describePages((pages) => {
     expect(await text(clinician, '#will-say')).toMatch(
       /^Korrektur von .* Jetzt gilt: „Elf Tropfen\.“$/,
     )
+    expect(await clinician.evaluate(SPOKEN('#will-say'))).toMatchObject([
+      [expect.any(String), 'de', 'ltr'],
+    ])
     await clinician.click('#write summary')
     await clinician.selectOption('#language', 'ar')
     expect(await clinician.evaluate(SPOKEN('#value'))).toEqual([['', 'ar', 'rtl']])

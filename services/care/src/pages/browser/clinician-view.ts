@@ -1,6 +1,7 @@
 /** What the clinician's page shows beside the form: the preview, and the outcome of a write. */
 import { actionButton, element, pageElement, put } from '@tallystick/service-kit/browser'
 import { retractionSentence, saidBy } from '../../domain/retraction.ts'
+import { languageAttributes } from '../../wire/language-tag.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
@@ -16,6 +17,9 @@ type Draft = {
   readonly language: string | undefined
   readonly before: Before
 }
+
+/** What the page itself says. */
+const ENGLISH = { lang: 'en', dir: 'ltr' }
 
 /** From here on a clock may be too far off, since the request itself takes seconds. */
 const SKEW_SECONDS_NEAR = WRITE_SKEW_SECONDS_MAX - 5
@@ -66,6 +70,8 @@ export function showPreview(draft: Draft): void {
   pageElement('withdraw').hidden =
     before.kind === 'none' || (before.kind === 'found' && before.record.status !== undefined)
   put('will-say', spokenPreview(draft))
+  const isSpoken = value.trim() !== '' && draft.audience !== 'assistant'
+  Object.assign(pageElement('will-say'), isSpoken ? languageAttributes(draft.language) : ENGLISH)
   const isSame = before.kind === 'found' && value !== '' && before.record.value === value
   const same = isSame ? [hint('Your sentence is the same: it would confirm this one.')] : []
   pageElement('before').replaceChildren(...beforeParts(before), ...same)
