@@ -24,6 +24,7 @@ import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlit
 import { createChangeCursors } from '../../../services/care/src/mcp/change-cursors.ts'
 import { noticeMessage, updatedMessage } from '../../../services/care/src/mcp/frames.ts'
 import { DEFAULT_MCP_LIMITS } from '../../../services/care/src/mcp/limits.ts'
+import { RecordIndex } from '../../../services/care/src/mcp/record-index.ts'
 import { readResource } from '../../../services/care/src/mcp/resource-methods.ts'
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
 import type { CallContext } from '../../../services/care/src/mcp/visible-records.ts'
@@ -65,6 +66,7 @@ const context: CallContext = {
   limits: DEFAULT_MCP_LIMITS,
   verifyUrl: undefined,
   unheard: { heard: () => undefined },
+  recordIndex: new RecordIndex(store, DEFAULT_MCP_LIMITS.searchChainsMax),
   changeCursors: createChangeCursors(Buffer.alloc(32)),
   principal: { sub: 'bench', scopes: ['care.read.user'] },
 }

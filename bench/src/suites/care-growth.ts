@@ -1,4 +1,4 @@
-// What a person waits for while the store grows: a list, a completion and `/verify`, at 1,000 to 100,000 chains of two versions;
+// What a person waits for while the store grows: a list, a completion, a search and `/verify`, at 1,000 to 100,000 chains of two versions;
 // and writes by 1, 8 and 64 writers at once: alone, while a visitor loops on `/verify`, and on a disk that takes longer; with the
 // stages in which their time goes.
 import { execFile } from 'node:child_process'
@@ -16,6 +16,8 @@ import { monotonicMicros, STAGE_NAMES, stageMicros } from '../write-stages.ts'
 const CHAINS = [1_000, 10_000, 100_000] as const
 const VERSIONS_PER_CHAIN = 2
 const REPEATS = 200
+/** As `fill-record.ts` writes them. */
+const COMMON_WORDS = 'one tablet after breakfast'
 const WRITERS = [1, 8, 64] as const
 const WRITES = 2_000
 const WARM_WRITES = 500
@@ -63,10 +65,16 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
       })
     const complete = () => load.call(session, 'completion/complete', { ref, argument })
     const list = () => load.call(session, 'resources/list', {})
-    for (const ask of [list, complete]) await medianMs(ask)
+    const search = (query: string) => () =>
+      load.call(session, 'tools/call', { name: 'search', arguments: { query } })
+    const [searchName, searchWords] = [search(`patient-${chains - 1}`), search(COMMON_WORDS)]
+    // The first search waits until the index has read the store.
+    for (const ask of [list, complete, searchName, searchWords]) await medianMs(ask)
     return [
       figure('resources/list, first page', await medianMs(list), 2),
       figure('completion of a patient', await medianMs(complete), 2),
+      figure('search for a name', await medianMs(searchName), 5),
+      figure('search for words of every record', await medianMs(searchWords), 5),
       figure('/verify, nothing changed', kept),
       figure('/verify, first replay', first),
     ]

@@ -30,8 +30,8 @@ export const DEFAULT_MCP_LIMITS = {
   pageChains: 100,
   /** Versions that one answer about changes covers: about 100 KB of sentences; the next page continues after them. */
   pageVersions: 500,
-  /** Chains that one search looks at: about 50 ms; a query that names its patient looks only at those of that patient. */
-  searchChainsMax: 2_000,
+  /** Chains of each audience that the index of words holds: about 300 MB; beyond them those of patients that a query names. */
+  searchChainsMax: 200_000,
   /** Silence after which a correction that nobody has heard is an alert; 0 for none. */
   unheardMs: 3_600_000,
   /** A session that follows a record and has had no stream for longer than this is silent (C36). */

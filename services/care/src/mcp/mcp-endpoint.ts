@@ -4,7 +4,7 @@ import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import { countVersions } from '../domain/position.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
-import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
+import { type RecordStore, RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
@@ -32,6 +32,7 @@ import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
 import { type ModernExtensions, openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
+import { RecordIndex } from './record-index.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
@@ -143,14 +144,24 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     place: () => countVersions(follower.sizes()),
     onTick: follower.wake,
   })
-  const shared = { registry, listens, unheard, follower, flush }
+  const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   registry.restore(restored)
   await unheard.restore(restored, store)
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
   }
-  return { hub: createSessionHub(shared), ...operating({ ...shared, streams }, addRoutes) }
+  return {
+    hub: createSessionHub(shared),
+    ...operating({ ...shared, streams }, addRoutes),
+  }
+}
+
+/** Reads the records ahead of the first search; what cannot be read now, that reads, or says why not. */
+function openRecordIndex(store: RecordStore, { searchChainsMax }: McpLimits): RecordIndex {
+  const index = new RecordIndex(store, searchChainsMax)
+  void index.fill().catch(() => undefined)
+  return index
 }
 
 /** What every method of both revisions needs. */
@@ -167,7 +178,9 @@ function servicesOf(
   const audio = speech && createRecordAudio({ speech, onFailure })
   const changeCursors = createChangeCursors(eventKey)
   const said = { serviceName, version, verifyUrl, language, timeZone }
-  return { store, clock, audio, limits, unheard, noteRead, changeCursors, ...said }
+  const recordIndex = openRecordIndex(store, limits)
+  const made = { audio, limits, unheard, recordIndex, changeCursors }
+  return { store, clock, noteRead, ...made, ...said }
 }
 
 type Observe = (event: McpEvent) => void
@@ -219,6 +232,7 @@ type McpParts = {
   readonly registry: SessionRegistry
   readonly unheard: UnheardCorrections
   readonly follower: JournalFollower
+  readonly recordIndex: RecordIndex
   readonly streams: StreamKeeper
   readonly listens: Listens
   readonly flush: () => Promise<void>
@@ -226,11 +240,12 @@ type McpParts = {
 
 /** The endpoint's controls, while the service runs and when it ends. */
 function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
-  const { registry, unheard, follower, streams, listens, flush } = parts
+  const { registry, unheard, follower, recordIndex, streams, listens, flush } = parts
   /** They are not there any more: nothing of them may be told from memory, nor is anybody to be alarmed. */
   const forget = (slots: readonly ChainSlot[]): void => {
     for (const slot of slots) unheard.heard(chainUri(slot))
     follower.forget()
+    recordIndex.forget(slots)
   }
   const endStreams = (): void => {
     streams.endAll('shutdown')

@@ -2,6 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainHead } from '../domain/record-store.ts'
 import { type Reach, reachOf, reachWithin } from '../domain/scopes.ts'
+import { partsOf, type SearchWord, wordsOf } from '../domain/search-words.ts'
+import { WordIndex } from '../domain/word-index.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import { type CallContext, noteRead } from './visible-records.ts'
 
@@ -11,42 +13,27 @@ const RESULTS_MAX = 20
 const WORDS_MAX = 16
 /** Patients whose name a word may begin. */
 const PATIENTS_MAX = 10
-/** From this length on, words that begin alike match: medication, medications. */
-const STEM_CHARS = 4
-/** A word in a record's name counts more than one in its text. */
-const NAME_WEIGHT = 3
-
-const wordsOf = (text: string): readonly string[] =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]+/gu) ?? []
-
-const isAlike = (left: string, right: string): boolean =>
-  left === right ||
-  (left.length >= STEM_CHARS &&
-    right.length >= STEM_CHARS &&
-    (left.startsWith(right) || right.startsWith(left)))
+/** Chains of patients whom a query names that are looked at one by one, where the index has no room for all. */
+const NAMED_CHAINS_MAX = 500
 
 /** How well a record answers a query; 0 if it does not. */
 export function scoreOf(
   asked: readonly string[],
   record: { readonly name: string; readonly value: string },
 ): number {
-  const [named, said] = [wordsOf(record.name), wordsOf(record.value)]
-  return asked.reduce((sum, word) => {
-    if (named.some((one) => isAlike(word, one))) return sum + NAME_WEIGHT
-    return said.some((one) => isAlike(word, one)) ? sum + 1 : sum
-  }, 0)
+  const index = new WordIndex()
+  index.add({ patient: record.name, domain: '', audience: 'user' }, record.value)
+  const words = asked.flatMap(wordsOf)
+  return index.find(words, { limit: 1, patient: undefined })[0]?.score ?? 0
 }
 
-/** The part of a reach that belongs to patients whom the query names; all of it if it names none. */
-async function reachAsked(
+/** The patients whom a query names. */
+async function patientsNamed(
   { store }: CallContext,
   reach: readonly Reach[],
   query: string,
-): Promise<readonly Reach[]> {
-  const typed = query.match(/[\p{L}\p{N}]+/gu)?.slice(0, WORDS_MAX) ?? []
+): Promise<readonly string[]> {
+  const typed = query.match(/[\p{L}\p{M}\p{N}]+/gu)?.slice(0, WORDS_MAX) ?? []
   const prefixes = typed.flatMap((word) => {
     const lower = word.toLowerCase()
     return [word, lower, lower.charAt(0).toUpperCase() + lower.slice(1)]
@@ -54,58 +41,64 @@ async function reachAsked(
   const patients = new Set<string>()
   for (const prefix of new Set(prefixes)) {
     const found = await store.names({ of: 'patient', prefix, reach, limit: PATIENTS_MAX })
-    for (const name of found) if (wordsOf(name).includes(prefix.toLowerCase())) patients.add(name)
+    const parts = partsOf(prefix)
+    for (const name of found)
+      if (partsOf(name).some((part) => parts.includes(part))) patients.add(name)
   }
-  return patients.size === 0
-    ? reach
-    : [...patients].flatMap((patient) => reachWithin(reach, patient))
+  return [...patients]
 }
 
 type Found = { readonly head: ChainHead; readonly score: number }
 
+/** Looks at the chains of named patients one by one. */
+async function lookAt(
+  { limits, store }: CallContext,
+  reach: readonly Reach[],
+  words: readonly SearchWord[],
+): Promise<readonly Found[]> {
+  const index = new WordIndex()
+  const heads = new Map<string, ChainHead>()
+  for (let after: number | undefined; heads.size < NAMED_CHAINS_MAX; ) {
+    const query = { reach, after, limit: limits.pageChains, wantsRecords: true }
+    const page = await store.heads(query)
+    for (const head of page) {
+      heads.set(chainUri(head), head)
+      index.add(head, head.record?.value ?? '')
+    }
+    after = page.at(-1)?.sequence
+    if (page.length < limits.pageChains) break
+    // Other requests get their share between pages.
+    await nextTurn()
+  }
+  return index
+    .find(words, { limit: RESULTS_MAX, patient: undefined })
+    .flatMap(({ score, slot }) => {
+      const head = heads.get(chainUri(slot))
+      return head === undefined ? [] : [{ head, score }]
+    })
+}
+
 /**
- * The current records that answer a query best. `truncated` if more chains are within reach than one search looks at: then
- * a query that names its patient looks at the right ones.
+ * The current records that answer a query best. `truncated` if the index has no room for all chains within reach: then those of
+ * patients whom the query names are looked at beside it.
  */
 export async function searchRecords(
   context: CallContext,
   query: string,
 ): Promise<{ readonly found: readonly ChainHead[]; readonly truncated: boolean }> {
-  const asked = [...new Set(wordsOf(query))].slice(0, WORDS_MAX)
+  const words = wordsOf(query).slice(0, WORDS_MAX)
   const reach = reachOf(context.principal.scopes)
-  if (asked.length === 0 || reach.length === 0) return { found: [], truncated: false }
-  const within = await reachAsked(context, reach, query)
-  const { pageChains, searchChainsMax } = context.limits
-  const scored: Found[] = []
-  let after: number | undefined
-  let looked = 0
-  for (;;) {
-    const heads = await context.store.heads({ reach: within, after, limit: pageChains })
-    for (const head of heads) {
-      const score = await scoreOfChain(context, head, asked)
-      if (score > 0) scored.push({ head, score })
-    }
-    looked += heads.length
-    after = heads.at(-1)?.sequence
-    if (heads.length < pageChains || looked >= searchChainsMax) break
-    // Other requests get their share between pages.
-    await nextTurn()
-  }
-  const found = scored
+  if (words.length === 0 || reach.length === 0) return { found: [], truncated: false }
+  const { found, isWhole } = await context.recordIndex.find(words, reach, RESULTS_MAX)
+  const best = new Map<string, Found>(found.map((each) => [chainUri(each.head), each]))
+  if (!isWhole)
+    for (const patient of await patientsNamed(context, reach, query))
+      for (const each of await lookAt(context, reachWithin(reach, patient), words))
+        best.set(chainUri(each.head), each)
+  const heads = [...best.values()]
     .toSorted((left, right) => right.score - left.score)
     .slice(0, RESULTS_MAX)
     .map(({ head }) => head)
-  for (const head of found) noteRead(context, 'served', chainUri(head))
-  return { found, truncated: looked >= searchChainsMax }
-}
-
-/** Scores the newest version; a broken one is not found by its text, which nobody receives. */
-async function scoreOfChain(
-  { store }: CallContext,
-  head: ChainHead,
-  asked: readonly string[],
-): Promise<number> {
-  const latest = await store.latest(head)
-  const value = latest.kind === 'found' ? latest.record.value : ''
-  return scoreOf(asked, { name: `${head.patient} ${head.domain}`, value })
+  for (const head of heads) noteRead(context, 'served', chainUri(head))
+  return { found: heads, truncated: !isWhole }
 }

@@ -24,6 +24,7 @@ import { valueText } from '../wire/text-of-others.ts'
 import type { createChangeCursors } from './change-cursors.ts'
 import type { McpLimits } from './limits.ts'
 import type { RecordAudio } from './record-audio.ts'
+import type { RecordIndex } from './record-index.ts'
 import type { McpSession, SessionRegistry } from './session-registry.ts'
 
 export type McpServices = {
@@ -35,6 +36,7 @@ export type McpServices = {
   readonly version: string
   readonly limits: McpLimits
   readonly changeCursors: ReturnType<typeof createChangeCursors>
+  readonly recordIndex: RecordIndex
   /** Of records that name none (LANGUAGE); undefined if nobody has said it. */
   readonly language?: string | undefined
   /** By whose calendar a day is "yesterday" (TIME_ZONE); UTC by default. */
