@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { mintToken } from '@tallystick/jwt-lite'
 import { type ManualClock, manualClock, startListening } from '@tallystick/service-kit'
+import { expect } from 'vitest'
 import { runCare } from '../command/run-care.ts'
 import { readEvent } from '../domain/event-subscription.ts'
 import { fhirBundle } from '../domain/fhir-bundle.ts'
@@ -223,10 +224,11 @@ export async function startFacts() {
     ...createOutbox(service),
     /** Frames that the first session's stream has carried. */
     heard: () => stream.events.flatMap(({ message }) => message ?? []),
-    /** Reads a record, and has that noted. */
-    noteRead: async ({ uri }: About): Promise<void> => {
+    /** Reads a record, and waits until that is noted: a row takes its time to be written, on PostgreSQL over a socket. */
+    noteRead: async ({ patient, uri }: About): Promise<void> => {
       await call('resources/read', { uri })
       await clock.advanceMsSettled(2_000)
+      await expect.poll(() => get(`/reads?patient=${patient}&limit=1`)).toContain(uri)
     },
     async close() {
       stream.drop()
