@@ -19,6 +19,8 @@ function digit(character: string): string {
 function number(character: string): string {
   if (KNOWN_NUMBERS.test(character)) return character
   const parts = character.normalize('NFKC').replace('\u2044', '/')
+  // A Roman numeral is letters then, which are an abbreviation too.
+  if (/\p{L}/u.test(parts)) return character
   return parts.includes('/') ? ` ${parts}` : parts
 }
 

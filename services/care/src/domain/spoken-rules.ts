@@ -39,6 +39,8 @@ export type SpokenRules = {
   readonly fractions: Readonly<Record<string, string>>
   /** Other words for a half, by how the word behind it begins. */
   readonly halves?: Readonly<Record<string, readonly string[]>>
+  /** How what `1/2` may stand before begins; before anything else it may be a date. */
+  readonly dividedThings: readonly string[]
   /** `1 1/2`. */
   readonly mixed: string
   readonly mixedHalf?: string
@@ -81,12 +83,41 @@ export type SpokenRules = {
   readonly unsafe: readonly string[]
 }
 
-export const RULES: ReadonlyMap<string, SpokenRules> = new Map(
+const RULES: ReadonlyMap<string, SpokenRules> = new Map(
   Object.entries({ ar, de, en, es, fr, it, nl, pl, tr }),
 )
 
+export const primaryOf = (language: string): string => language.replace(/-.*/s, '')
+
+/** Whether a region has the mark between thousands (CLDR): 1.500 is one and a half in Switzerland and in Mexico. */
+const groupsBy = (language: string, group: string): boolean =>
+  primaryOf(language) === language ||
+  !/[.,]/.test(group) ||
+  new Intl.NumberFormat(language, { useGrouping: 'always' })
+    .formatToParts(1_000)
+    .some(({ type, value }) => type === 'group' && value === group)
+
+/** The rules of a language in its region; undefined if there are none. */
+export function rulesFor(language: string): SpokenRules | undefined {
+  const rules = RULES.get(primaryOf(language))
+  return rules && !groupsBy(language, rules.group) ? { ...rules, group: '' } : rules
+}
+
 /** Languages that have rules. */
 export const SPOKEN_LANGUAGES: readonly string[] = [...RULES.keys()]
+
+/** What a table of rules says of a text, which may be any. */
+export const lookUp = <Value>(
+  table: Readonly<Record<string, Value>>,
+  key: string,
+): Value | undefined => (Object.hasOwn(table, key) ? table[key] : undefined)
+
+export const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => String(parts[name]))
+
+/** Whether something that begins with digits may end here. */
+export const isBoundary = (text: string, end: number): boolean =>
+  !/^[\p{L}\p{N}\p{M}%°/]/u.test(text.slice(end, end + 2))
 
 const INTEGER = '(?:0|[1-9]\\d{0,5})'
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
@@ -104,7 +135,7 @@ export function compileRules(rules: SpokenRules) {
   const { afterTime, dayHalves = {}, decimal, fractions, group, script } = rules
   const { ordinals = [], timeDot = false, timesSuffixes = [], timeMarks, units } = rules
   const marks = `[${escaped(decimal.marks)}]`
-  const fraction = `(?<fraction>${oneOf(Object.keys(fractions))})`
+  const fraction = `(?<fraction>${oneOf(Object.keys(fractions)).replaceAll('\\/', '[/⁄]')})`
   const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
   // Three decimals behind another number than 0 may be meant as thousands.
   const part = `0${marks}\\d{1,4}|[1-9]\\d{0,5}${marks}\\d{1,2}`
@@ -133,19 +164,21 @@ export function compileRules(rules: SpokenRules) {
       '(?:\\p{L}\\.)+\\p{L}(?![\\p{L}\\p{M}\\p{N}.])|\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)',
     ),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
+    // `IV` is four, and an abbreviation.
+    roman: /^(?=..)x{0,3}(?:ix|iv|v?i{0,3})$/,
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
   }
 }
 
 const GLYPHS: Readonly<Record<string, string>> = {
-  '½': '1/2',
-  '¼': '1/4',
-  '¾': '3/4',
-  '⅓': '1/3',
-  '⅔': '2/3',
+  '½': '1⁄2',
+  '¼': '1⁄4',
+  '¾': '3⁄4',
+  '⅓': '1⁄3',
+  '⅔': '2⁄3',
 }
 
-/** A text as rules read it: one kind of blank and of micro sign, fractions in digits, letters without their joined shapes. */
+/** A text as rules read it: one kind of blank and of micro sign, fractions in digits with their own slash, which no date has, letters without their joined shapes. */
 export const evenText = (text: string): string =>
   text
     .replace(/[^\S\n]+/gu, ' ')

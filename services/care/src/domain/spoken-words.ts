@@ -3,13 +3,20 @@
  * of `spoken/`, a file for each language. Whatever these rules do not know (another script, digits in another pattern, an abbreviation
  * that nobody has listed, a sign) makes the sentence one that is not spoken: it is never spoken wrong.
  */
-import { compileRules, evenText, RULES, type SpokenRules } from './spoken-rules.ts'
-
-const primaryOf = (language: string): string => language.replace(/-.*/s, '')
+import {
+  compileRules,
+  evenText,
+  fill,
+  isBoundary,
+  lookUp,
+  primaryOf,
+  rulesFor,
+  type SpokenRules,
+} from './spoken-rules.ts'
 
 /** The voice that speaks a language; undefined if there is none. */
 export const voiceFor = (language: string | undefined): string | undefined =>
-  RULES.get(primaryOf(language ?? ''))?.voice
+  rulesFor(language ?? '')?.voice
 
 /** What was read from a place on: its words, and where it ends. */
 type Read = { readonly said: string; readonly end: number }
@@ -18,17 +25,12 @@ type ReadNumber = Read & {
   readonly isFraction: boolean
 }
 
+/** A range from here on, of nothing that is named, may be a telephone number. */
+const PHONE_MIN = 100
 /** A capital word of fewer letters may be an abbreviation. */
 const CAPITALS_MIN = 6
 /** A word of more letters that a full stop follows ends its sentence, before a number too. */
 const SHORT_WORD_CHARS = 5
-
-const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>
-  template.replace(/\{(\w+)\}/g, (_, name: string) => String(parts[name]))
-
-/** What a table of rules says of a text, which may be any. */
-const lookUp = <Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined =>
-  Object.hasOwn(table, key) ? table[key] : undefined
 
 class SentenceReader {
   readonly #rules: SpokenRules
@@ -50,7 +52,9 @@ class SentenceReader {
     while (at < text.length) {
       const next = this.#next(text, at, said)
       if (next === undefined) return undefined
-      said += next.said
+      // A number that stands behind another one is not heard as its end: B 12, 1000.
+      const isApart = /\d $/.test(said) && /\d/.test(text[at] ?? '')
+      said = (isApart ? `${said.trimEnd()}, ` : said) + next.said
       at = next.end
     }
     return said
@@ -133,11 +137,12 @@ class SentenceReader {
     const { fraction, grouped, part, whole, plain } = found.groups ?? {}
     const end = at + found[0].length
     if (fraction !== undefined) {
-      const words = fractions[fraction] ?? ''
-      const [over = 0, under = 1] = fraction.split('/').map(Number)
+      const key = fraction.replace('⁄', '/')
+      const words = fractions[key] ?? ''
+      const [over = 0, under = 1] = key.split('/').map(Number)
       const value = over / under
       if (whole === undefined) return { said: words, end, value, isFraction: true }
-      const template = (fraction === '1/2' && mixedHalf) || mixed
+      const template = (key === '1/2' && mixedHalf) || mixed
       const said = fill(template, { n: whole, fraction: words })
       return { said, end, value: Number(whole) + value, isFraction: false }
     }
@@ -162,9 +167,19 @@ class SentenceReader {
     const measured = counted ?? this.#measured(text, this.#half(text, amount))
     const { end, said } = this.#rate(text, measured)
     const isBare = end === amount.end && counted === undefined
-    if ((!said.endsWith(' ') && !isBoundary(text, end)) || (isBare && this.#goesOn(text, end)))
+    if (!said.endsWith(' ') && !isBoundary(text, end)) return undefined
+    if (isBare && (this.#goesOn(text, end) || this.#mayBeNoAmount(text, { at, end, first })))
       return undefined
     return { said, end }
+  }
+
+  /** `1/2` is a date too, if nothing is named that has halves; and `555-1234` is a telephone. */
+  #mayBeNoAmount(text: string, part: { at: number; end: number; first: ReadNumber }): boolean {
+    const written = text.slice(part.at, part.end)
+    if (/\d ?[-–—] ?\d/u.test(written) && part.first.value >= PHONE_MIN) return true
+    if (!written.includes('/') || /^\d+ /.test(written)) return false
+    const noun = this.#small(text.slice(part.end).trimStart())
+    return !this.#rules.dividedThings.some((start) => noun.startsWith(start))
   }
 
   /** `1st`, which the voice says by itself. */
@@ -221,7 +236,7 @@ class SentenceReader {
     const dash = this.#match(this.#patterns.dash, text, first.end)
     if (dash === undefined) return first
     const last = this.#number(text, first.end + dash[0].length)
-    if (last === undefined || last.value <= first.value) return undefined
+    if (last === undefined || last.value <= first.value || first.value === 0) return undefined
     if (this.#match(this.#patterns.dash, text, last.end) !== undefined) return undefined
     return { ...last, said: this.#range(first.said, last.said) }
   }
@@ -304,8 +319,10 @@ class SentenceReader {
     if (plain !== undefined) return this.#shortened(text, plain, end)
     if (word.length > 1 && Object.hasOwn(this.#rules.units, word))
       return this.#shortened(text, this.#unitFor(word, undefined), end)
+    // `10 U` is a unit that means several things, also where a word of one letter is known.
+    if (/^\p{Lu}$/u.test(word) && /\d ?$/.test(text.slice(0, at))) return undefined
     const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
-    if (unsafe.includes(small)) return undefined
+    if (unsafe.includes(small) || this.#patterns.roman.test(small)) return undefined
     if (!this.#isWord(word, isInitial || single.includes(small))) return undefined
     if (isInitial) return { said: word, end: end + 1 }
     if (this.#endsAbbreviation(text, end, word)) return undefined
@@ -370,18 +387,14 @@ class SentenceReader {
   }
 }
 
-/** Whether something that begins with digits may end here. */
-const isBoundary = (text: string, end: number): boolean =>
-  !/^[\p{L}\p{N}\p{M}%°/]/u.test(text.slice(end, end + 2))
-
 const readers = new Map<string, SentenceReader>()
 
 /** The words of a text in a language, for a voice of that language; undefined if they cannot be told for sure. */
 export function spokenWords(text: string, language: string): string | undefined {
-  const primary = primaryOf(language)
-  const rules = RULES.get(primary)
+  const rules = rulesFor(language)
   if (rules === undefined) return undefined
-  const reader = readers.get(primary) ?? new SentenceReader(primary, rules)
-  readers.set(primary, reader)
+  const key = primaryOf(language) + rules.group
+  const reader = readers.get(key) ?? new SentenceReader(primaryOf(language), rules)
+  readers.set(key, reader)
   return reader.read(evenText(text))
 }
