@@ -20,7 +20,7 @@ const SPOKEN = (selector: string): string =>
 
 describePages((pages) => {
   it('C37: every text of a record says its language and direction, and claims none that is unknown', async () => {
-    const service = await pages.start()
+    const service = await pages.start({ environment: { LANGUAGE: 'und' } })
     for (const record of [GERMAN, ARABIC, UNKNOWN]) await service.write(record)
     const echo = await pages.listen()
     await expect
