@@ -60,6 +60,10 @@ describe('C38: a name', () => {
     ['Room O', 'Room 0'],
     ['bernard', 'bemard'],
     ['Straße', 'STRASSE'],
+    ["O'Brien", 'O’Brien'],
+    ['Anne-Marie', 'Anne‑Marie'],
+    ['Müller', 'Mueller'],
+    ['SØREN', 'Soeren'],
   ])('%s may be taken for %s', (left, right) => {
     expect([areAlike(left, right), areAlike(right, left)]).toEqual([true, true])
   })

@@ -64,14 +64,33 @@ export const isWritableName = (text: string): boolean =>
 /** Marks that are vowels or the like in their script, not accents. */
 const SPELLING_MARK = /(?!\p{Script=Inherited})\p{M}/u
 
+/** Letters that are also written as two: Müller is Mueller. */
+const TWO_LETTERS: Readonly<Record<string, string>> = {
+  ä: 'ae',
+  æ: 'ae',
+  å: 'aa',
+  ö: 'oe',
+  ø: 'oe',
+  ü: 'ue',
+}
+const inTwoLetters = (name: string): string =>
+  name.toLowerCase().replace(/[äæåöøü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
+
+/** With the apostrophe and the hyphen of a keyboard: a telephone writes O’Brien. */
+const withPlainSigns = (name: string): string =>
+  name.replace(/['‘’‛ʹʻʼʽ′`´]/g, "'").replace(/[\p{Pd}\u2212]/gu, '-')
+
 /** What a name may be taken for: without case, accents and alphabets, and by the digits and letters that look like others. */
-export const looksOf = (name: string): readonly string[] =>
-  SPELLING_MARK.test(name)
-    ? [name.normalize('NFKC').toLowerCase()]
-    : [
-        readsAs(name.toUpperCase()),
-        readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
-      ]
+export function looksOf(text: string): readonly string[] {
+  const name = withPlainSigns(text)
+  if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
+  const looks = [
+    readsAs(name.toUpperCase()),
+    readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
+    readsAs(inTwoLetters(name)),
+  ]
+  return [...new Set(looks)]
+}
 
 /** Whether a reader may take two different names for one. The looks are compact: the letters that C45 knows, not all of TR39. */
 export function areAlike(left: string, right: string): boolean {
