@@ -17,6 +17,7 @@ import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import type { EventStream } from './event-streams.ts'
 import type { McpLimits } from './limits.ts'
+import { SessionTurns } from './session-turns.ts'
 
 /**
  * One MCP session: who it belongs to, what it listens to, and how far it was told. It is a class since tens of thousands live
@@ -138,6 +139,7 @@ export class SessionRegistry {
   readonly #byId = new Map<string, McpSession>()
   readonly #numbers = new Set<number>()
   readonly #countBySub = new Map<string, number>()
+  readonly #turns = new SessionTurns()
   #cancelSweep: (() => void) | undefined
 
   constructor(deps: SessionRegistryDeps) {
@@ -273,48 +275,54 @@ export class SessionRegistry {
    * Subscribes a session, which is told of what is written from now on, even before the row is there; false if it has too many
    * subscriptions.
    */
-  async subscribe(session: McpSession, uri: string): Promise<boolean> {
-    // An ended session gets no more answers, and nothing would remove its entry.
-    if (session.isEnded) return true
-    const known = session.subscriptions?.get(uri)
-    if (
-      known === undefined &&
-      (session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax
-    )
-      return false
-    const since = known ?? countVersions(this.#deps.sizes())
-    this.subscriptions.add(session, uri, since)
-    try {
-      // A known one, too: its row may still be on its way.
-      await this.#deps.store.commit([{ kind: 'subscribed', session: session.number, uri, since }])
-    } catch (error) {
-      if (known === undefined) this.subscriptions.remove(session, uri)
-      throw error
-    }
-    return true
+  subscribe(session: McpSession, uri: string): Promise<boolean> {
+    return this.#turns.take(session, uri, async () => {
+      // An ended session gets no more answers, and nothing would remove its entry.
+      if (session.isEnded) return true
+      const known = session.subscriptions?.get(uri)
+      if (
+        known === undefined &&
+        (session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax
+      )
+        return false
+      const since = known ?? countVersions(this.#deps.sizes())
+      this.subscriptions.add(session, uri, since)
+      try {
+        // A known one, too: an unsubscribe that was refused may have taken its row.
+        await this.#deps.store.commit([{ kind: 'subscribed', session: session.number, uri, since }])
+      } catch (error) {
+        if (known === undefined) this.subscriptions.remove(session, uri)
+        throw error
+      }
+      return true
+    })
   }
 
-  async unsubscribe(session: McpSession, uri: string): Promise<void> {
-    const since = session.subscriptions?.get(uri)
-    if (since === undefined) return
-    this.subscriptions.remove(session, uri)
-    try {
-      await this.#deps.store.commit([{ kind: 'unsubscribed', session: session.number, uri }])
-    } catch (error) {
-      if (!session.isEnded) this.subscriptions.add(session, uri, since)
-      throw error
-    }
+  unsubscribe(session: McpSession, uri: string): Promise<void> {
+    return this.#turns.take(session, uri, async () => {
+      const since = session.subscriptions?.get(uri)
+      if (since === undefined) return
+      this.subscriptions.remove(session, uri)
+      try {
+        await this.#deps.store.commit([{ kind: 'unsubscribed', session: session.number, uri }])
+      } catch (error) {
+        if (!session.isEnded) this.subscriptions.add(session, uri, since)
+        throw error
+      }
+    })
   }
 
-  async setLogLevel(session: McpSession, level: LogLevel): Promise<void> {
-    const before = session.logLevel
-    session.logLevel = level
-    try {
-      await this.#deps.store.commit([this.#changed(session)])
-    } catch (error) {
-      session.logLevel = before
-      throw error
-    }
+  setLogLevel(session: McpSession, level: LogLevel): Promise<void> {
+    return this.#turns.take(session, 'level', async () => {
+      const before = session.logLevel
+      session.logLevel = level
+      try {
+        await this.#deps.store.commit([this.#changed(session)])
+      } catch (error) {
+        session.logLevel = before
+        throw error
+      }
+    })
   }
 
   #changed({ logLevel, number, scopes }: McpSession): SessionChange {
