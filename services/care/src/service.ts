@@ -10,7 +10,7 @@ import {
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import { createAlertWebhook } from './adapters/alert-webhook.ts'
-import { createEspeakSpeech } from './adapters/espeak-speech.ts'
+import { openEspeakSpeech } from './adapters/espeak-speech.ts'
 import { eventCursors, openEventSubscriptions } from './adapters/event-subscriptions.ts'
 import { createEventWebhook } from './adapters/event-webhook.ts'
 import { restsOf } from './adapters/journal-slices.ts'
@@ -33,6 +33,7 @@ import {
 } from './domain/publish-record.ts'
 import type { RecordJournal, RecordStore } from './domain/record-store.ts'
 import { watchRevocations } from './domain/revocations.ts'
+import { type Speech, SpeechUnavailable } from './domain/speech.ts'
 import { describeSignIn } from './domain/trusted-issuer.ts'
 import { createChainVerifier } from './domain/verification.ts'
 import { watchAdded } from './domain/watch-added.ts'
@@ -91,19 +92,35 @@ function openWebhook(
   }
 }
 
-function openMcp(
-  { config, clock, environment }: CareServiceOptions,
+/** A program that does not say which voices it has speaks for nobody: a record is not listed as audio on trust (C37). */
+async function openSpeech(
+  { clock, environment }: CareServiceOptions,
+  observe: McpEndpointDeps['observe'],
+): Promise<Speech | undefined> {
+  const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
+  if (program === undefined) return undefined
+  try {
+    return await openEspeakSpeech({ program, clock })
+  } catch (error) {
+    if (!(error instanceof SpeechUnavailable)) throw error
+    observe?.({ kind: 'speech-failed', error })
+    return undefined
+  }
+}
+
+async function openMcp(
+  options: CareServiceOptions,
   parts: Pick<McpEndpointDeps, 'store' | 'sessions' | 'tokens' | 'modernTokens'> &
     Partial<McpEndpointDeps>,
 ): Promise<McpEndpoint> {
-  const program = findProgram('espeak-ng', environment?.['PATH'] ?? '')
+  const { config, clock } = options
   const { AUTHORIZATION_SERVERS: servers, TRUSTED_ISSUERS: issuers } = config
   return createMcpEndpoint({
     ...parts,
     clock,
     random: randomBytes,
     chance: Math.random,
-    speech: program === undefined ? undefined : createEspeakSpeech({ program, clock }),
+    speech: await openSpeech(options, parts.observe),
     baseUrl: config.BASE_URL,
     verifyUrl: config.VERIFY_NAMES === 'private' ? undefined : `${config.BASE_URL}/verify`,
     allowedHosts: config.ALLOWED_HOSTS,

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { type Speech, SpeechUnavailable } from '../domain/speech.ts'
+import { SPOKEN_LANGUAGES } from '../domain/spoken-rules.ts'
 import { voiceFor } from '../domain/spoken-words.ts'
 
 /** A sentence takes 20 ms; a run this long hangs. */
@@ -17,6 +18,8 @@ export const SPEECH_LIMIT_MS = 2_000
 export const SPEECH_WAITING_MAX = 32
 /** The longest text that is spoken, characters: about five minutes of sound, 13 MB. */
 export const SPEECH_CHARS_MAX = 4_000
+/** The list of voices takes 20 ms, on a busy machine a second; the service does not start before it. */
+export const VOICES_LIMIT_MS = 5_000
 /** RIFF header and one sample. */
 const WAV_BYTES_MIN = 46
 
@@ -28,25 +31,59 @@ type EspeakOptions = {
   readonly clock?: Pick<Clock, 'after'>
 }
 
-/** Speaks through `espeak-ng`, one text at a time in the order in which they came. */
-export function createEspeakSpeech(options: EspeakOptions): Speech {
+/**
+ * Speaks through `espeak-ng`, one text at a time in the order in which they came, with the voices that it has now; undefined if it
+ * has none that any language here needs. Rejects with `SpeechUnavailable` if it does not say which.
+ */
+export async function openEspeakSpeech(options: EspeakOptions): Promise<Speech | undefined> {
+  const installed = await readVoices(options)
+  const hasVoice = (language: string): boolean => isInstalled(installed, voiceFor(language))
+  return SPOKEN_LANGUAGES.some(hasVoice)
+    ? { hasVoice, speak: createSpeak(options, hasVoice) }
+    : undefined
+}
+
+function createSpeak(
+  options: EspeakOptions,
+  hasVoice: (language: string) => boolean,
+): Speech['speak'] {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
-  return {
-    async speak(text, language) {
-      const voice = voiceFor(language)
-      if (voice === undefined) throw new SpeechUnavailable('no voice has that language')
-      if (text.length > SPEECH_CHARS_MAX) throw new SpeechUnavailable('the text is too long')
-      if (waiting >= SPEECH_WAITING_MAX) throw new SpeechUnavailable('too many texts are waiting')
-      waiting += 1
-      const mine = last.then(() => speakOne(options, { text, voice }))
-      last = mine.catch(() => undefined)
-      try {
-        return await mine
-      } finally {
-        waiting -= 1
-      }
-    },
+  return async (text, language) => {
+    const voice = voiceFor(language)
+    if (voice === undefined || !hasVoice(language))
+      throw new SpeechUnavailable('no voice has that language')
+    if (text.length > SPEECH_CHARS_MAX) throw new SpeechUnavailable('the text is too long')
+    if (waiting >= SPEECH_WAITING_MAX) throw new SpeechUnavailable('too many texts are waiting')
+    waiting += 1
+    const mine = last.then(() => speakOne(options, { text, voice }))
+    last = mine.catch(() => undefined)
+    try {
+      return await mine
+    } finally {
+      waiting -= 1
+    }
+  }
+}
+
+/** espeak-ng takes `en-gb` to its nearest voice of `en`. */
+const isInstalled = (installed: ReadonlySet<string>, voice: string | undefined): boolean =>
+  voice !== undefined && (installed.has(voice) || installed.has(voice.replace(/-.*/s, '')))
+
+/** The second column of the table, and what stands in the brackets of the last: `(en 2)`. */
+async function readVoices(options: EspeakOptions): Promise<ReadonlySet<string>> {
+  try {
+    const table = await runProgram({ ...options, args: ['--voices'], limitMs: VOICES_LIMIT_MS })
+    const names = table
+      .split('\n')
+      .slice(1)
+      .flatMap((line) => [
+        line.trim().split(/\s+/)[1] ?? '',
+        ...Array.from(line.matchAll(/\(([\w-]+) \d+\)/g), ([, name = '']) => name),
+      ])
+    return new Set(names.map((name) => name.toLowerCase()))
+  } catch (error) {
+    throw new SpeechUnavailable('espeak-ng does not list its voices', { cause: error })
   }
 }
 
@@ -76,14 +113,27 @@ const withoutPhonemes = (text: string): string => text.replace(/\[(?=\[)/g, '[ '
 async function runEspeak(
   run: EspeakOptions & Utterance & { readonly file: string },
 ): Promise<void> {
-  const { program, clock = systemClock, text, voice, file } = run
-  const limit = new AbortController()
-  const cancelLimit = clock.after(SPEECH_LIMIT_MS, () => limit.abort())
+  const { text, voice, file } = run
   const args = ['-v', voice, '-b', '1', '--stdin', '-w', file]
+  await runProgram({ ...run, args, limitMs: SPEECH_LIMIT_MS, input: withoutPhonemes(text) })
+}
+
+/** What the program prints, within a limit of time. */
+async function runProgram(
+  run: EspeakOptions & {
+    readonly args: readonly string[]
+    readonly limitMs: number
+    readonly input?: string
+  },
+): Promise<string> {
+  const { program, clock = systemClock, args, limitMs, input = '' } = run
+  const limit = new AbortController()
+  const cancelLimit = clock.after(limitMs, () => limit.abort())
   const running = runFile(program, args, { signal: limit.signal, killSignal: 'SIGKILL' })
   const { stdin } = running.child
   // A program that ends before it has read everything breaks the pipe; its exit code says why.
   stdin?.on('error', () => undefined)
-  stdin?.end(withoutPhonemes(text))
-  await running.finally(cancelLimit)
+  stdin?.end(input)
+  const { stdout } = await running.finally(cancelLimit)
+  return stdout
 }

@@ -29,6 +29,8 @@ export const spokenText = (
 
 /** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
 export type Speech = {
+  /** Whether the machine has a voice that speaks that language. */
+  hasVoice(language: string): boolean
   /** A WAV file of the text, by a voice of that language, which has one. Rejects with `SpeechUnavailable`. */
   speak(text: string, language: string): Promise<Uint8Array>
 }

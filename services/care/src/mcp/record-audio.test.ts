@@ -6,6 +6,7 @@ import { codeOf, DAY_MS, listAll, readRecord, startMethods } from './methods.fix
 
 const spoken: string[] = []
 const speech = {
+  hasVoice: (language: string) => language !== 'it',
   async speak(text: string) {
     spoken.push(text)
     if (text.includes('unspeakable')) throw new SpeechUnavailable('no')
@@ -75,6 +76,7 @@ describe('C13: the audio blob', () => {
     const told: [string, string][] = []
     const several = await startMcp({
       speech: {
+        hasVoice: () => true,
         speak: async (text, language) => {
           told.push([text, language])
           return Buffer.from('RIFF')
@@ -94,7 +96,8 @@ describe('C13: the audio blob', () => {
 
   it.each([
     ['its language is unknown', { value: 'Take two.' }],
-    ['no voice has its language', { value: 'Tome dois.', language: 'pt' }],
+    ['no rules have its language', { value: 'Tome dois.', language: 'pt' }],
+    ['no voice of its language is installed', { value: 'Due compresse.', language: 'it' }],
     ['it is in another script', { value: 'خذ قرصين 500 ملغ', language: 'en' }],
     ['its numbers are another language’s', { value: 'Nehmen Sie 1.5 Tabletten.', language: 'de' }],
     ['an abbreviation may mean several things', { value: 'Take it OD.', language: 'en' }],
@@ -111,6 +114,15 @@ describe('C13: the audio blob', () => {
     expect(sounds.map(({ uri }) => uri)).toEqual(['care://ann/tea/1/audio'])
     const uri = 'care://ann/dose/1/audio'
     expect(await codeOf(by, 'resources/read', { uri })).toBe(-32002)
+    await several.close()
+  })
+
+  it('C37: an older version of a language without an installed voice reads -32002 too', async () => {
+    const several = await startMcp({ speech })
+    for (const value of ['Due compresse.', 'Tre compresse.'])
+      await several.write({ domain: 'dose', value, language: 'it' })
+    const by = await several.open(BOTH)
+    expect(await codeOf(by, 'resources/read', { uri: 'care://ann/dose/1/audio' })).toBe(-32002)
     await several.close()
   })
 

@@ -31,6 +31,7 @@ export function createRecordAudio(deps: {
     /** Whether a newest version can be spoken rightly: otherwise its sound is not listed, and does not exist. */
     canSpeak(record: CareRecord, moment: Moment): boolean {
       const { authorLabel, language, versionHash } = record
+      if (language === undefined || !deps.speech.hasVoice(language)) return false
       const isAgeSaid = isStale(record, moment.nowMs)
       const key = JSON.stringify([versionHash, language, authorLabel, isAgeSaid])
       const known = speakable.get(key) ?? spokenText(record, moment) !== undefined
@@ -48,9 +49,11 @@ export function createRecordAudio(deps: {
       | { readonly kind: 'failed' }
     > {
       const text = spokenText(record, { ...moment, superseded, newestLanguage })
-      if (text === undefined || record.language === undefined) return { kind: 'unspeakable' }
-      const key = `${record.versionHash}|${hash('sha256', text)}`
-      const audio = byText.get(key) ?? speak(text, record.language)
+      const { language, versionHash } = record
+      if (text === undefined || language === undefined || !deps.speech.hasVoice(language))
+        return { kind: 'unspeakable' }
+      const key = `${versionHash}|${hash('sha256', text)}`
+      const audio = byText.get(key) ?? speak(text, language)
       // Setting it again renews it.
       byText.set(key, audio)
       try {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
 import { codeOf, contentsOf, listAll, readRecord, startMethods } from './methods.fixture.ts'
 
-const speech = { speak: async () => Buffer.from('RIFF') }
+const speech = { hasVoice: () => true, speak: async () => Buffer.from('RIFF') }
 
 let fixture: McpFixture
 let session: ClientSession

@@ -76,7 +76,7 @@ const DOORS: readonly (readonly [string, Door])[] = [
   }),
 ]
 
-const speech = { speak: async (text: string) => Buffer.from(text) }
+const speech = { hasVoice: () => true, speak: async (text: string) => Buffer.from(text) }
 
 let fixture: McpFixture
 beforeAll(async () => {

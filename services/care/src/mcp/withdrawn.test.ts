@@ -12,7 +12,7 @@ const SAYS: Readonly<Record<Withdrawal, string>> = {
 }
 const AGE = '[changed 0d ago by Dr Osei]'
 const FIRST = 'Take 5 drops.'
-const speech = { speak: async (text: string) => Buffer.from(text) }
+const speech = { hasVoice: () => true, speak: async (text: string) => Buffer.from(text) }
 
 type Content = readonly { readonly text: string }[]
 
