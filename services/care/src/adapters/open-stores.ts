@@ -26,6 +26,7 @@ import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
+import { bringBackRows, endSessions } from './bring-back-rows.ts'
 import { type ErasedChain, eraseChainOf, type MarkedStore } from './chain-erasure.ts'
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
@@ -111,6 +112,14 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
   prepareDefaultPlace(config)
   const engine = await openEngine(config, opening)
   const { records, sides } = engine
+  const { assistant, user } = records.journals
+  try {
+    await bringBackRows(sides, { user: user.size, assistant: assistant.size })
+  } catch (error) {
+    await sides.end()
+    await records.close()
+    throw error
+  }
   const sessions = openSessionStore(sides, opening.onProblem)
   const audit = openAuditTrail(sides, opening)
   const close = async (): Promise<void> => {
@@ -241,8 +250,8 @@ export async function migrateRecords(ownerUrl: Secret): Promise<void> {
 }
 
 /**
- * Signs the journals as found, so that a restored backup opens again, and gives up what witnesses have seen beyond it. Rejects
- * with RecordStoreUnavailable.
+ * Signs the journals as found, so that a restored backup opens again, and gives up what witnesses have seen beyond it. If
+ * anything is missing, all sessions end. Rejects with RecordStoreUnavailable.
  */
 export async function acceptStore(
   config: StoreConfig & Pick<CareConfig, 'WITNESSES'>,
@@ -252,6 +261,10 @@ export async function acceptStore(
   const reader = await openRecordReader(config)
   try {
     const witnesses = await giveUpSeen({ config, clock, journal: reader.journals.user })
+    const isLess =
+      Object.values(journals).some(({ isContinued }) => !isContinued) ||
+      witnesses.some(({ lead }) => lead !== undefined)
+    if (isLess) await withSideRows(config, endSessions)
     return { journals, witnesses }
   } finally {
     await reader.close()
