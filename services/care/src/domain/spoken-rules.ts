@@ -53,7 +53,7 @@ export type SpokenRules = {
   readonly timeDot?: boolean
   /** The first word of a time behind another word. */
   readonly timeForms?: Readonly<Record<string, string>>
-  /** Words behind which `8 h` is a time, not as many hours. */
+  /** Words behind which `8 h` and `8.30` are times. */
   readonly notTimes?: readonly string[]
   /** `q8h`. */
   readonly everyHours?: string
@@ -146,6 +146,8 @@ export function compileRules(rules: SpokenRules) {
     number: sticky(
       `(?:(?:(?<whole>[1-9]\\d?) )?${fraction}|(?<grouped>${grouped})|(?<part>${part})|(?<plain>${INTEGER}))(?![\\d٫]|[.,:/]\\d)`,
     ),
+    // `1, 5` may be meant as one number.
+    goesOn: new RegExp(`^(?: ?${marks})? ?\\p{N}`, 'u'),
     clock: sticky(`([01]?\\d|2[0-3])[${timeMarks}]([0-5]\\d)(?![\\d:])`),
     dottedClock: sticky(
       timeDot ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${oneOf(afterTime)})(?!\\p{L}))` : '(?!)',

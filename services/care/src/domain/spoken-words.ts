@@ -3,6 +3,7 @@
  * of `spoken/`, a file for each language. Whatever these rules do not know (another script, digits in another pattern, an abbreviation
  * that nobody has listed, a sign) makes the sentence one that is not spoken: it is never spoken wrong.
  */
+import { type Read, readPunctuation } from './read-punctuation.ts'
 import {
   compileRules,
   evenText,
@@ -18,8 +19,6 @@ import {
 export const voiceFor = (language: string | undefined): string | undefined =>
   rulesFor(language ?? '')?.voice
 
-/** What was read from a place on: its words, and where it ends. */
-type Read = { readonly said: string; readonly end: number }
 type ReadNumber = Read & {
   readonly value: number
   readonly isFraction: boolean
@@ -66,7 +65,7 @@ class SentenceReader {
     const word = /[\p{L}’']/u.test(sign)
       ? (this.#vitamin(text, at, before) ?? this.#word(text, at))
       : undefined
-    return word === undefined ? this.#punctuation(text, at) : this.#rate(text, word)
+    return word === undefined ? readPunctuation(text, at) : this.#rate(text, word)
   }
 
   #match(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
@@ -188,11 +187,14 @@ class SentenceReader {
     return found && { said: said + found[0], end: end + found[0].length }
   }
 
-  /** `um 8 h` is no number of hours. */
+  /** `um 8 h` is no number of hours, and `at 8.30` none with a fraction. */
   #isTimeOfDay(text: string, at: number, end: number): boolean {
+    const isDecimal = this.#patterns.marks.test(text.slice(at, end))
+    if (isDecimal && this.#dayHalf(text, end) !== undefined) return true
     const word = /(\p{L}+) $/u.exec(text.slice(0, at))?.[1]
     const isTime = word !== undefined && this.#rules.notTimes?.includes(this.#small(word)) === true
-    return isTime && /^ ?h(?!\p{L})/u.test(text.slice(end, end + 3))
+    const isBare = isDecimal && this.#match(this.#patterns.unit, text, end) === undefined
+    return isTime && (isBare || /^ ?h(?!\p{L})/u.test(text.slice(end, end + 3)))
   }
 
   /** `%50`. */
@@ -288,7 +290,7 @@ class SentenceReader {
 
   /** Whether a number without a unit may belong to what follows: to another number, or as an ordinal. */
   #goesOn(text: string, end: number): boolean {
-    if (/^ \p{N}/u.test(text.slice(end, end + 3))) return true
+    if (this.#patterns.goesOn.test(text.slice(end, end + 4))) return true
     const after = /^\. ?(?=(\S))/u.exec(text.slice(end, end + 4))?.[1]
     if (after === undefined) return false
     return this.#rules.ordinalDot === 'always' || /\p{Ll}|\p{N}/u.test(after)
@@ -367,23 +369,6 @@ class SentenceReader {
     const after = /^\. ?(?=(\S))/u.exec(text.slice(end, end + 4))?.[1]
     if (after === undefined) return false
     return /\p{Ll}/u.test(after) || (/\p{N}/u.test(after) && word.length <= SHORT_WORD_CHARS)
-  }
-
-  #punctuation(text: string, at: number): Read | undefined {
-    const sign = text[at] ?? ''
-    const [before, after] = [text[at - 1] ?? '\n', text[at + 1] ?? '\n']
-    if (sign === '\n') return { said: /[\p{L}\p{N}]$/u.test(before) ? '.\n' : '\n', end: at + 1 }
-    if (sign === ' ') return { said: ' ', end: at + 1 }
-    // What begins a line of a list is not heard.
-    if (/[-–—•*]/u.test(sign) && before === '\n' && after === ' ') return { said: '', end: at + 2 }
-    if (sign === '-' && /\p{L}/u.test(before) && after === ' ') return { said: '', end: at + 1 }
-    if (/[-–—]/u.test(sign)) {
-      const isPause = /\s/.test(before) && /^\s[^\d\s]/u.test(text.slice(at + 1, at + 3))
-      return isPause ? { said: ',', end: at + 1 } : undefined
-    }
-    if (/["'’′]/u.test(sign) && /\p{N}/u.test(before)) return undefined
-    if (/[.,:،]/u.test(sign) && /\p{N}/u.test(after)) return undefined
-    return /[.,;:!?…()[\]"'“”„‟«»‹›‘’‚¿¡،؛؟]/u.test(sign) ? { said: sign, end: at + 1 } : undefined
   }
 }
 
