@@ -155,6 +155,7 @@ describe('C37: the words of a sentence', () => {
     ['en', 'At 22:30 5 mg, at 8:30 ½ tab.', 'At 22 30, 5 milligrams, at 8 30, one half tablet.'],
     ['de', 'Um 22:30 Uhr 2 Tbl.', 'Um 22 Uhr 30, 2 Tabletten.'],
     ['en', '4 mg Tue', '4 milligrams Tuesday'],
+    ['fr', 'à 20h 2 cp', 'à 20 heures, 2 comprimés'],
     ['fr', '1⁄2 comprimé, 1/2 verre', 'un demi comprimé, un demi verre'],
   ])('%s: %s: %s', (language, text, words) => {
     expect(say(language, text)).toBe(words)

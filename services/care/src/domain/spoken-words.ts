@@ -102,7 +102,9 @@ class SentenceReader {
     const after = this.#match(this.#patterns.afterTime, text, half?.end ?? whole.end)
     const end = (half?.end ?? whole.end) + (after?.[0].length ?? 0)
     if (!isBoundary(text, end)) return undefined
-    return { said: this.#behind(before, whole.said) + (half?.said ?? ''), end }
+    // 20:00, two tablets: not two minutes past.
+    const pause = /^ \d/.test(text.slice(end, end + 2)) ? ',' : ''
+    return { said: this.#behind(before, whole.said) + (half?.said ?? '') + pause, end }
   }
 
   /** A time as it is said behind a word: in its form, or without a word that stands there already. */
