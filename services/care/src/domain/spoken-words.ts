@@ -48,13 +48,16 @@ class SentenceReader {
   read(text: string): string | undefined {
     let at = 0
     let said = ''
+    let numberEnd: number | undefined
     while (at < text.length) {
       const next = this.#next(text, at, said)
       if (next === undefined) return undefined
-      // A number that stands behind another one is not heard as its end: B 12, 1000.
-      const isApart = /\d $/.test(said) && /\d/.test(text[at] ?? '')
+      const isNumber = /\d/.test(text[at] ?? '')
+      // A number close behind another one is not heard as its end: B 12, 1000; at 20 h, 2 tablets.
+      const isApart = isNumber && said.endsWith(' ') && (/\d $/.test(said) || numberEnd === at - 1)
       said = (isApart ? `${said.trimEnd()}, ` : said) + next.said
       at = next.end
+      if (isNumber) numberEnd = at
     }
     return said
   }
@@ -102,9 +105,7 @@ class SentenceReader {
     const after = this.#match(this.#patterns.afterTime, text, half?.end ?? whole.end)
     const end = (half?.end ?? whole.end) + (after?.[0].length ?? 0)
     if (!isBoundary(text, end)) return undefined
-    // 20:00, two tablets: not two minutes past.
-    const pause = /^ \d/.test(text.slice(end, end + 2)) ? ',' : ''
-    return { said: this.#behind(before, whole.said) + (half?.said ?? '') + pause, end }
+    return { said: this.#behind(before, whole.said) + (half?.said ?? ''), end }
   }
 
   /** A time as it is said behind a word: in its form, or without a word that stands there already. */
