@@ -121,6 +121,14 @@ describe('a thread that fails', () => {
   })
 })
 
+test('S12: jobs that wait while the store fails are refused with the one that found it, each in the time of one; the next is done', async () => {
+  const { run, worker } = misbehaving()
+  const jobs = [run('freeze'), ...['two', 'three'].map(run), worker.readAudit({ picks })]
+  for (const end of await Promise.allSettled(jobs))
+    expect(end).toMatchObject({ status: 'rejected', reason: expect.any(GradingStoreUnavailable) })
+  expect(await run('next')).toBe('audit next')
+})
+
 test('32 jobs of a kind wait, and no more; another kind has a line of its own, and what is paid for is done first', async () => {
   const { clock, run, worker } = misbehaving()
   const done: string[] = []

@@ -138,12 +138,18 @@ export function openLongWorker({
     finish(unavailable('its thread failed', cause))
   }
 
+  function endWaiting(how: JobEnd): void {
+    for (let job = lines.next(); job !== undefined; job = lines.next()) endJob(job, how)
+  }
+
   function finish(how: JobEnd): void {
     if (running === undefined) return
     const { cancel, job } = running
     running = undefined
     cancel()
     endJob(job, how)
+    // They would each wait for it as long as this one has.
+    if (how.kind === 'store_unavailable') endWaiting(how)
     runNext()
   }
 
@@ -181,7 +187,7 @@ export function openLongWorker({
     async close() {
       isClosed = true
       finish(STOPPING)
-      for (let job = lines.next(); job !== undefined; job = lines.next()) endJob(job, STOPPING)
+      endWaiting(STOPPING)
       await thread?.end()
     },
   }

@@ -1,4 +1,4 @@
-/** A thread that dies or hangs as its job says, and does any other job. */
+/** A thread that dies, hangs or finds no store as its job says, and does any other job. */
 import { parentPort } from 'node:worker_threads'
 
 const wishes: Readonly<Record<string, () => void>> = {
@@ -17,5 +17,9 @@ const wishes: Readonly<Record<string, () => void>> = {
 
 parentPort?.on('message', ({ input, name }: { input: { text?: string }; name: string }) => {
   wishes[input.text ?? '']?.()
-  parentPort?.postMessage({ kind: 'done', answer: `${name} ${input.text}` })
+  parentPort?.postMessage(
+    input.text === 'freeze'
+      ? { kind: 'store_unavailable', message: 'frozen' }
+      : { kind: 'done', answer: `${name} ${input.text}` },
+  )
 })
