@@ -104,7 +104,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
     const node = await startConsensusServer({ ledger, transfers, host, port: consensusPort })
     closers.push(node.stop)
     const consensus = { host: reachableHost(host), port: node.port }
-    const rpc = createRpcServer(ledger, controlMethods(controlled))
+    const rpc = createRpcServer(ledger, controlMethods(controlled), base)
     const mirror = createMirrorServer(ledger, { scheduler, consensus })
     const devnet = {
       ...controlled,

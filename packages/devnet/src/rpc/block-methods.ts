@@ -62,6 +62,21 @@ async function block(
   return found === null ? null : toOuterBlock(ledger, found as InnerBlock, isFull)
 }
 
+/** The blocks of a range that anvil still has, oldest first. */
+export async function blocksBetween(
+  ledger: Ledger,
+  { from, to, isFull }: { from: number; to: number; isFull: boolean },
+): Promise<JsonObject[]> {
+  const calls = Array.from({ length: to - from + 1 }, (_, index): [string, unknown[]] => [
+    'eth_getBlockByNumber',
+    [numberToHex(from + index), false],
+  ])
+  const found = await ledger.anvil.batch(calls)
+  return found.flatMap((each) =>
+    each === null ? [] : [toOuterBlock(ledger, each as InnerBlock, isFull)],
+  )
+}
+
 /** Number of the visible block with that hash. */
 export async function numberOfHash(ledger: Ledger, hash: string): Promise<number | undefined> {
   const found = (await ledger.anvil.call('eth_getBlockByHash', [hash, false])) as {

@@ -4,7 +4,7 @@ import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { lowerAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { blockNumberOf, numberOfHash, visibleBlock } from './block-methods.ts'
+import { blockNumberOf, blocksBetween, numberOfHash, visibleBlock } from './block-methods.ts'
 import { type JsonObject, outerLogs } from './outer-view.ts'
 import {
   addressParameter,
@@ -84,7 +84,8 @@ const topic = z
 /** Each a hash, a list of hashes to choose from, or null for any. */
 const topicList = z.array(z.union([topic, z.array(topic)])).max(TOPICS_MAX)
 
-function criteriaOf(value: unknown): Criteria {
+/** @throws RpcError for another form */
+export function criteriaOf(value: unknown): Criteria {
   if (typeof value !== 'object' || value === null) {
     throw refusals.invalidParameter(0, 'Expected Filter object')
   }
@@ -110,14 +111,8 @@ async function changes(ledger: Ledger, filter: Filter): Promise<unknown> {
   if (from > to) return []
   filter.nextBlock = to + 1
   if (filter.kind === 'blocks') {
-    const count = to - from + 1
-    const blocks = await ledger.anvil.batch(
-      Array.from({ length: count }, (_, index) => [
-        'eth_getBlockByNumber',
-        [numberToHex(from + index), false],
-      ]),
-    )
-    return blocks.flatMap((block) => (block as { hash: Hex } | null)?.hash ?? [])
+    const blocks = await blocksBetween(ledger, { from, to, isFull: false })
+    return blocks.map(({ hash }) => hash)
   }
   return logsBetween(ledger, { criteria: filter.criteria, from, to })
 }
@@ -140,7 +135,7 @@ async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[
 }
 
 /** The logs of visible transactions, in order. A forgotten block has none. */
-function logsBetween(
+export function logsBetween(
   ledger: Ledger,
   range: { criteria: Criteria; from: number; to: number },
 ): JsonObject[] {

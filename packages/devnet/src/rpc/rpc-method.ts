@@ -79,6 +79,7 @@ export const refusals = {
     refusal(-32011, 'Provided toBlock parameter without specifying fromBlock'),
   invalidBlockRange: () => refusal(-39013, 'Invalid block range'),
   unknownBlock: () => refusal(-39012, 'Unknown block'),
+  tooManySubscriptions: () => refusal(-32608, 'Exceeded maximum allowed subscriptions'),
   filterNotFound: () => refusal(-32001, 'Filter not found'),
   reverted: (reason: string | undefined, data: string) =>
     refusal(3, `execution reverted: ${reason ?? 'CONTRACT_REVERT_EXECUTED'}`, { data }),
