@@ -63,6 +63,8 @@ export class PostgresConnection implements SqlConnection {
   /** The name of a connection that ended before its COMMIT was answered. */
   #left: string | undefined
   #lastTransaction: Promise<unknown> = Promise.resolve()
+  /** The last time that no server was found. */
+  #missed: { readonly error: unknown } | undefined
   #isEnded = false
 
   constructor(door: PostgresDoor, options: ConnectionOptions) {
@@ -106,15 +108,18 @@ export class PostgresConnection implements SqlConnection {
   /**
    * Runs statements in a transaction of their own, one transaction after another. It runs once more if the connection was
    * lost, even if only the answer of its COMMIT was: only for what may be repeated. What the run itself throws passes
-   * unchanged. Not to be mixed with `read` on one connection.
+   * unchanged. What waits when no server is found is refused with the one that found none, which it would only repeat. Not to be
+   * mixed with `read` on one connection.
    */
   transaction<Result>(
     run: PostgresRun<Result>,
     durability: Durability = 'synced',
   ): Promise<Result> {
-    const running = this.#lastTransaction.then(() =>
-      this.#twice((line, isAgain) => this.#inTransaction(line, { run, durability, isAgain })),
-    )
+    const missed = this.#missed
+    const running = this.#lastTransaction.then(() => {
+      if (this.#missed !== undefined && this.#missed !== missed) throw this.#missed.error
+      return this.#twice((line, isAgain) => this.#inTransaction(line, { run, durability, isAgain }))
+    })
     this.#lastTransaction = running.catch(() => undefined)
     return this.#tracked(running)
   }
@@ -129,7 +134,10 @@ export class PostgresConnection implements SqlConnection {
 
   async #connect(): Promise<PostgresLine> {
     const { onConnected, schema = 'public' } = this.#options
-    const line = await this.#door.find(this.#options)
+    const line = await this.#door.find(this.#options).catch((error: unknown) => {
+      this.#missed = { error }
+      throw error
+    })
     try {
       await line.ask("SELECT set_config('search_path', $1, false)", [schema])
       await onConnected?.(line)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import { leafHash, rootOf } from '@tallystick/hashchain'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresConnection } from './postgres-connection.ts'
@@ -143,6 +143,21 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(Buffer.from(root))
       },
     )
+
+    it('S12: transactions that wait while no server answers are refused with the one that found none, and the next are done', async () => {
+      const door = new PostgresDoor({ ...server(), findMs: 100 })
+      const find = vi.spyOn(door, 'find')
+      const connection = connect(door)
+      await add(connection, 0)
+      pair.freezePrimary()
+      const waiting = [1, 2, 3, 4].map((id) => add(connection, id))
+      for (const end of await Promise.allSettled(waiting))
+        expect(end).toMatchObject({ status: 'rejected', reason: expect.any(NotesUnavailable) })
+      // Once for the first transaction, and once more after its line was given up.
+      expect(find).toHaveBeenCalledTimes(2)
+      pair.thawPrimary()
+      await expect.poll(() => add(connection, 5).catch(() => 'refused'), POLL).not.toBe('refused')
+    })
 
     it('the old primary that comes back takes nothing: what was open to it is cut, and whoever starts now, or elsewhere, takes the newer one', async () => {
       const door = new PostgresDoor(server())
