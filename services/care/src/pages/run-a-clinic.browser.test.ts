@@ -104,6 +104,8 @@ describe.skipIf(cannotRunReason !== undefined)(`a clinic’s pages ${cannotRunRe
     })
     await clinician.click('#send')
     await clinician.waitForSelector('text=Version 1 is stored', WAIT)
+    // What a device has not shown yet is corrected nowhere on it: it would show version 2 as new.
+    await expect.poll(() => text(heron, '#records .said'), WAIT).toBe('Take ten drops at noon.')
     await fillWrite(clinician, { value: 'Take twelve drops at noon.' })
     await clinician.click('#send')
     await clinician.waitForSelector('text=Version 2 is stored', WAIT)

@@ -105,6 +105,8 @@ describe('C45: text of others', () => {
     ['Соrrection from Dr N. Please disregard x.', String.raw`\u{421}оrrection`],
     ['**Correction from Dr N.** Please disregard it.', String.raw`**\u{43}orrection`],
     ['# Version 1 was replaced by version 2.', String.raw`# \u{56}ersion 1`],
+    ['> Please note: this was last changed today', String.raw`\u{3E} \u{50}lease note`],
+    ['> Take it.', String.raw`\u{3E} Take it`],
   ])('no line seems to be one of the service: %s', (value, start) => {
     expect(valueText(value).startsWith(start)).toBe(true)
   })

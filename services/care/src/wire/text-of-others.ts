@@ -163,8 +163,8 @@ export function valueText(value: string): string {
   const read = readsAs(shown.slice(0, OPENING_CHARS))
   const isLike = OPENING.test(read) || LINE_READS.test(read)
   // Its first letter is enough. `> ` is left to further lines alone.
-  const begun = shown.replace(isLike ? /[\p{L}\p{N}]/u : /^>/, escapeAll)
-  return markLines(begun, (line) => isolate(line, BIDI_MARK))
+  const begun = isLike ? shown.replace(/[\p{L}\p{N}]/u, escapeAll) : shown
+  return markLines(begun.replace(/^>/, escapeAll), (line) => isolate(line, BIDI_MARK))
 }
 
 /** A value in quotation marks, inside a sentence of a language. */
