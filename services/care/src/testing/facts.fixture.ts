@@ -62,8 +62,9 @@ export const aboutFact = (fact: Fact) => {
 }
 export type About = ReturnType<typeof aboutFact>
 
-/** Says what it is given: a WAV's head, then the text. */
+/** Has two voices, and says what it is given: a WAV's head, then the text. */
 const SPEAKING = `#!/bin/sh
+if [ "$1" = --voices ]; then printf 'Pty Language\\n 5 en\\n 5 de\\n'; exit; fi
 while [ "$1" != -w ]; do shift; done
 { printf 'RIFF%060d' 0; cat; } > "$2"
 `
