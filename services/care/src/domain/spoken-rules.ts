@@ -41,6 +41,8 @@ export type SpokenRules = {
   readonly halves?: Readonly<Record<string, readonly string[]>>
   /** How what `1/2` may stand before begins; before anything else it may be a date. */
   readonly dividedThings: readonly string[]
+  /** The end of a word for several of them: `1/2 tablets` are one or two. */
+  readonly plurals?: string
   /** `1 1/2`. */
   readonly mixed: string
   readonly mixedHalf?: string

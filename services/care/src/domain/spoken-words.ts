@@ -26,6 +26,8 @@ type ReadNumber = Read & {
 
 /** A range from here on, of nothing that is named, may be a telephone number. */
 const PHONE_MIN = 100
+/** `1/2 h` may be one or two. */
+const TIME_UNIT = /^(?:h|hrs?|std|min|mins|u|godz|dk|d|sem|wks?)(?!\p{L})/u
 /** A capital word of fewer letters may be an abbreviation. */
 const CAPITALS_MIN = 6
 /** A word of more letters that a full stop follows ends its sentence, before a number too. */
@@ -170,18 +172,27 @@ class SentenceReader {
     const { end, said } = this.#rate(text, measured)
     const isBare = end === amount.end && counted === undefined
     if (!said.endsWith(' ') && !isBoundary(text, end)) return undefined
-    if (isBare && (this.#goesOn(text, end) || this.#mayBeNoAmount(text, { at, end, first })))
+    if (isBare && (this.#goesOn(text, end) || this.#mayBePhone(text.slice(at, end), first)))
       return undefined
-    return { said, end }
+    return this.#mayBeNoFraction(text, at, amount.end) ? undefined : { said, end }
   }
 
-  /** `1/2` is a date too, if nothing is named that has halves; and `555-1234` is a telephone. */
-  #mayBeNoAmount(text: string, part: { at: number; end: number; first: ReadNumber }): boolean {
-    const written = text.slice(part.at, part.end)
-    if (/\d ?[-–—] ?\d/u.test(written) && part.first.value >= PHONE_MIN) return true
+  /** `555-1234`. */
+  #mayBePhone(written: string, first: ReadNumber): boolean {
+    return /\d ?[-–—] ?\d/u.test(written) && first.value >= PHONE_MIN
+  }
+
+  /** `1/2` is also a date, and `2/3 days` two or three of them: it is a part only of one thing that can be divided. */
+  #mayBeNoFraction(text: string, at: number, end: number): boolean {
+    const written = text.slice(at, end)
     if (!written.includes('/') || /^\d+ /.test(written)) return false
-    const noun = this.#small(text.slice(part.end).trimStart())
-    return !this.#rules.dividedThings.some((start) => noun.startsWith(start))
+    const { dividedThings, plurals = '(?!)' } = this.#rules
+    const unit = this.#match(this.#patterns.unit, text, end)?.[1]
+    const noun = this.#small(unit ?? text.slice(end).trimStart())
+    const word = /^[\p{L}\p{M}]+/u.exec(noun)?.[0] ?? ''
+    const isSeveral = TIME_UNIT.test(noun) || new RegExp(plurals, 'u').test(word)
+    if (isSeveral || /2\/3|3\/4/.test(written)) return true
+    return unit === undefined && !dividedThings.some((start) => noun.startsWith(start))
   }
 
   /** `1st`, which the voice says by itself. */
@@ -227,7 +238,6 @@ class SentenceReader {
     if (sign === undefined || !Number.isInteger(value)) return undefined
     const { once, times, twice } = this.#rules
     const words = said === '1' ? once : said === '2' ? twice : undefined
-    // A word may stand close behind the sign.
     const space = /\p{L}/u.test(text[end + sign[0].length] ?? '') ? ' ' : ''
     return { said: (words ?? fill(times, { a: said })) + space, end: end + sign[0].length }
   }
@@ -285,6 +295,8 @@ class SentenceReader {
     const number = this.#number(text, start)
     const unit = this.#match(this.#patterns.unit, text, number?.end ?? start)
     if (unit === undefined) return before
+    // Two strengths of one product, of which none is for the other.
+    if (number !== undefined && text.slice(0, before.end).endsWith(unit[1] ?? '')) return before
     const name = this.#unitFor(unit[1] ?? '', number ?? { value: 1, isFraction: false })
     const said = number === undefined ? name : `${number.said} ${name}`
     const end = (number?.end ?? start) + unit[0].length
