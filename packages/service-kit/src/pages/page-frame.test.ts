@@ -41,6 +41,15 @@ describe('pageFrame', () => {
     expect(text).toContain('href="/docs?a=&quot;b&quot;"')
   })
 
+  test('C37: is in the language of its words, from the right where that is written so; the footer’s links are English', () => {
+    const words = { pages: 'الصفحات', more: 'المزيد', skip: 'تخطٍّ' }
+    const nav = [{ label: 'a', href: '/a' }]
+    const text = pageFrame({ ...page, nav, language: { tag: 'ar', isRightToLeft: true, words } })
+    for (const part of ['<html lang="ar" dir="rtl">', `aria-label="${words.pages}"`, words.skip])
+      expect(text.toString()).toContain(part)
+    expect(text.toString()).toContain(' lang="en" hreflang="en">')
+  })
+
   test('has nothing inline: style and script are files', () => {
     const text = pageFrame({ ...page, script: '/pages/a.js', facts: { name: '"<' } }).toString()
     expect(text).toContain('<script type="module" src="/pages/a.js"></script>')

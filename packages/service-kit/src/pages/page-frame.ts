@@ -6,10 +6,25 @@ import { Html, html } from './html.ts'
 
 export type PageLink = { readonly label: string; readonly href: string }
 
+/** What the frame itself says. */
+type FrameWords = Readonly<Record<'pages' | 'more' | 'skip', string>>
+
+const ENGLISH: NonNullable<Page['language']> = {
+  tag: 'en',
+  isRightToLeft: false,
+  words: { pages: 'Pages', more: 'More', skip: 'Skip to the page' },
+}
+
 /** What a page shows, top to bottom. */
 export type Page = {
   /** The document's title. */
   readonly title: string
+  /** Of everything on the page but the footer's links, whose pages are English; English by default. */
+  readonly language?: {
+    readonly tag: string
+    readonly isRightToLeft: boolean
+    readonly words: FrameWords
+  }
   /** For search engines and link previews; defaults to the lead. */
   readonly description?: string
   /** Whose pages these are, shown beside the mark; defaults to the title. */
@@ -50,12 +65,12 @@ export const kitLinks: readonly PageLink[] = [
 /** Longer values, such as addresses, take the width of two figures. */
 const FIGURE_CHARACTERS_MAX = 24
 
-function navigation({ nav = [], path }: Page): Html | false {
+function navigation({ language = ENGLISH, nav = [], path }: Page): Html | false {
   const items = nav.map(
     ({ label, href }) =>
       html`<li><a href="${href}"${href === path && html` aria-current="page"`}>${label}</a></li>`,
   )
-  return items.length > 0 && html`<nav aria-label="Pages"><ul>${items}</ul></nav>`
+  return items.length > 0 && html`<nav aria-label="${language.words.pages}"><ul>${items}</ul></nav>`
 }
 
 function figureList(figures: NonNullable<Page['figures']>): Html | false {
@@ -79,11 +94,12 @@ function requestList(requests: NonNullable<Page['requests']>): readonly Html[] {
 /** The whole document. */
 export function pageFrame(page: Page): Html {
   const { title, lead, brand = title, heading = title, links = kitLinks } = page
+  const { isRightToLeft, tag, words } = page.language ?? ENGLISH
   const facts = Object.entries(page.facts ?? {}).map(
     ([name, content]) => html`<meta name="${name}" content="${content}">\n`,
   )
   return html`<!doctype html>
-<html lang="en">
+<html lang="${tag}"${isRightToLeft && html` dir="rtl"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -98,7 +114,7 @@ ${
 }
 </head>
 <body${page.isWide === true && html` class="wide-page"`}>
-<a class="skip" href="#content">Skip to the page</a>
+<a class="skip" href="#content">${words.skip}</a>
 <header class="top"><div>
 <a class="brand" href="/"><img src="/pages/icon.svg" alt="" width="28" height="28">${brand}</a>
 ${navigation(page)}
@@ -112,7 +128,7 @@ ${requestList(page.requests ?? [])}
 </main>
 <footer><div>
 ${page.notice !== undefined && html`<p>${page.notice}</p>`}
-<nav aria-label="More">${links.map(({ label, href }) => html`<a href="${href}">${label}</a>`)}</nav>
+<nav aria-label="${words.more}">${links.map(({ label, href }) => html`<a href="${href}" lang="en" hreflang="en">${label}</a>`)}</nav>
 </div></footer>
 </body>
 </html>

@@ -70,4 +70,43 @@ describePages((pages) => {
       .poll(() => echo.evaluate(SPOKEN('#records .said')), WAIT)
       .toEqual([['Elf Tropfen.', 'ar', 'rtl']])
   })
+
+  it.each([
+    [
+      'de',
+      '',
+      [
+        'Hört zu',
+        'Was jetzt gesagt werden darf',
+        'Drucken',
+        'Version 2',
+        'Korrektur',
+        '2 Einträge werden verfolgt.',
+      ],
+    ],
+    [
+      'ar',
+      'rtl',
+      ['يجري الاستماع', 'ما يمكن قوله الآن', 'طباعة', 'الإصدار 2', 'تصحيح', 'يُتابَع سجلان.'],
+    ],
+  ])('C37: the echo page is in the service’s language: %s', async (language, direction, words) => {
+    const service = await pages.start({ environment: { LANGUAGE: language } })
+    for (const record of [GERMAN, ARABIC]) await service.write(record)
+    const echo = await pages.listen()
+    expect(
+      await echo.evaluate('[document.documentElement.lang, document.documentElement.dir]'),
+    ).toEqual([language, direction])
+    await service.write({ ...GERMAN, value: 'Elf Tropfen.' })
+    await echo.waitForSelector(`${newest} .retraction`, WAIT)
+    const shown = await echo.innerText('main')
+    for (const word of words) expect(shown).toContain(word)
+    expect(shown).not.toMatch(
+      /Listening|may be said|Print|[Vv]ersion \d.*\bwas\b|As of|Shown|Say it/,
+    )
+    await echo.click('#stop-listening')
+    await echo.click('button.main')
+    expect(await text(echo, '#token-problem')).toBe(
+      language === 'de' ? 'Fügen Sie zuerst ein Token ein.' : 'الصق رمزًا أولًا.',
+    )
+  })
 })

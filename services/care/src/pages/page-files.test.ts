@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { newerInScripts } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
 import { pagesPolicy, readPageFiles } from './page-files.ts'
+import { PAGE_WORDS, pageWords } from './page-words.ts'
 
 const signIn = { resource: 'https://care.test/mcp', issuers: [] }
 const places = {
@@ -43,6 +44,32 @@ describe('what is served', () => {
     const odd = readPageFiles({ ...places, baseUrl: 'https://a.test/"><b>$&' })
     const overview = odd.find(({ paths }) => paths.includes('/'))
     expect(overview?.body).toContain('curl https://a.test/&quot;&gt;&lt;b&gt;$&amp;/verify')
+  })
+})
+
+const echoIn = (language: string | undefined): string => {
+  const found = readPageFiles({ ...places, language }).find(({ paths }) =>
+    paths.includes('/echo.html'),
+  )
+  return found?.body ?? ''
+}
+
+describe('C37: the pages in the service’s language', () => {
+  it.each(Object.keys(PAGE_WORDS))(
+    '%s: the echo page says so, and every word of it',
+    (language) => {
+      const { isRightToLeft, texts } = pageWords(language)
+      const body = echoIn(language)
+      expect(body).toContain(`<html lang="${language}"${isRightToLeft ? ' dir="rtl"' : ''}>`)
+      for (const word of [texts.lead, texts.listen, texts.skip, texts.reads])
+        expect(body).toContain(word)
+      expect(body.includes(pageWords('en').texts.lead)).toBe(language === 'en')
+    },
+  )
+
+  it('is English where none is set or nobody translated', () => {
+    expect(echoIn('pt')).toContain('<html lang="en">')
+    expect(echoIn(undefined)).toContain('Not listening')
   })
 })
 

@@ -10,6 +10,7 @@ import {
 } from '@tallystick/service-kit/pages'
 import { documentLinks, readDocuments } from '../documents/documents.ts'
 import type { SignInFacts } from '../wire/principal.ts'
+import { markupWords, type PageWords, pageWords, requireWords } from './page-words.ts'
 
 /**
  * What the pages may do: what the pages of all services may, plus play sounds that they made, and ask the issuers where people
@@ -20,6 +21,18 @@ export const pagesPolicy = ({ issuers }: SignInFacts): string =>
     connect: issuers.map(({ issuer }) => new URL(issuer).origin),
     more: ['media-src blob:'],
   })
+
+/** A page in the service's language: its frame, its names, and the words for its script. */
+function inLanguage(words: PageWords): Pick<Page, 'nav' | 'language'> {
+  const { language: tag, isRightToLeft, texts } = words
+  const nav = [
+    { href: '/', label: texts.overview },
+    { href: '/clinician.html', label: texts.clinician },
+    { href: '/echo.html', label: texts.echo },
+    { href: '/reads.html', label: texts.reads },
+  ]
+  return { nav, language: { tag, isRightToLeft, words: texts } }
+}
 
 const FRAME: Pick<Page, 'brand' | 'nav'> = {
   brand: 'Tallystick care',
@@ -75,15 +88,19 @@ const nameWords = (isPrivate: boolean) =>
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
   const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn } = places
+  requireWords()
+  const english = pageWords('en')
+  const own = pageWords(language)
   const words = { baseUrl, ...nameWords(isPrivate) }
-  const body = (name: string) =>
-    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), words)
+  const body = (name: string, values: Parameters<typeof filledMarkup>[1] = words) =>
+    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
   const facts = {
     'service-name': serviceName,
     clinic,
     'verify-names': isPrivate ? 'private' : 'public',
     language,
     'sign-in': JSON.stringify(signIn),
+    words: JSON.stringify(english),
   }
   const frame = { ...FRAME, links: documentLinks, facts }
   return [
@@ -108,12 +125,13 @@ export function readPageFiles(places: PagePlaces): readonly PageFile[] {
     }),
     framedPage(['/echo.html'], {
       ...frame,
-      title: 'Echo · Tallystick care',
-      description:
-        'Listens to care records over MCP; shows and speaks each correction as it is written.',
-      heading: 'Echo',
-      lead: 'An assistant’s side of the records. This page listens over MCP, as a speaking device does. When a clinician corrects a record, it takes the old sentence back, shows the new one and says it.',
-      body: body('echo.html'),
+      ...inLanguage(own),
+      facts: { ...facts, words: JSON.stringify(own) },
+      title: `${own.texts.title} · Tallystick care`,
+      description: own.texts.description,
+      heading: own.texts.title,
+      lead: own.texts.lead,
+      body: body('echo.html', markupWords(own)),
       script: '/pages/echo.js',
     }),
     framedPage(['/reads.html'], {

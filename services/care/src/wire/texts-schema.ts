@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { MESSAGES } from './texts.ts'
 
-const placesIn = (text: string): readonly string[] =>
+export const placesIn = (text: string): readonly string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name).toSorted()
 
-const message = (...places: readonly string[]) =>
+export const message = (...places: readonly string[]) =>
   z
     .string()
     .min(1)
@@ -17,7 +17,7 @@ const message = (...places: readonly string[]) =>
 const age = z.union([message('days', 'author'), message('when', 'author')])
 
 /** By CLDR's names; a form for one number alone may say it in a word. */
-const counted = (...places: readonly string[]) =>
+export const counted = (...places: readonly string[]) =>
   z.partialRecord(
     z.enum(['zero', 'one', 'two', 'few', 'many', 'other']),
     z.union([message('count', ...places), message(...places)]),
@@ -72,11 +72,15 @@ export type Messages = {
       : Counted
 }
 
+/** The forms of number that a language has. */
+export const formsIn = (language: string): string =>
+  new Intl.PluralRules(language).resolvedOptions().pluralCategories.toSorted().join()
+
 /** What is wrong with a language's messages; undefined for nothing. */
 export function textsFault(language: string, given: unknown): string | undefined {
   const { data, error } = messages.safeParse(given)
   if (data === undefined) return `texts of ${language}: ${z.prettifyError(error)}`
-  const forms = new Intl.PluralRules(language).resolvedOptions().pluralCategories.toSorted().join()
+  const forms = formsIn(language)
   const wrong = (['corrected', 'changedOf', 'revisions'] as const).find(
     (name) => Object.keys(data[name]).toSorted().join() !== forms,
   )

@@ -43,13 +43,17 @@ type OfWords = {
   [Key in keyof Messages]: Messages[Key] extends string ? Key : never
 }[keyof Messages]
 type OfCounts = Exclude<keyof Messages, OfWords | 'quotes'>
-type Parts = Readonly<Record<string, string | number>>
+export type Parts = Readonly<Record<string, string | number>>
 
 /** One run of letters and digits: numbers, URIs, cursors. */
 const ONE_RUN = /^(?:[\w:/.%-]*\w)?$/
 
 /** Between words from the right, what stands in a place has a direction of its own. */
-const fill = ({ isRightToLeft }: Texts, template: string, parts: Parts): string =>
+export const fillPlaces = (
+  { isRightToLeft }: Pick<Texts, 'isRightToLeft'>,
+  template: string,
+  parts: Parts,
+): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const part = String(parts[name])
     return isRightToLeft && !ONE_RUN.test(part) && !part.includes(FIRST_ISOLATE)
@@ -59,9 +63,20 @@ const fill = ({ isRightToLeft }: Texts, template: string, parts: Parts): string 
 
 /** A message with what stands in its places, each encoded before (C45). */
 export const say = (texts: Texts, message: OfWords, parts: Parts = {}): string =>
-  fill(texts, texts[message], parts)
+  fillPlaces(texts, texts[message], parts)
 
 const rules = new Map<string, Intl.PluralRules>()
+
+/** That language's form for a number. */
+export function formFor(
+  language: string,
+  forms: Readonly<Record<string, string>>,
+  count: number,
+): string {
+  const rule = rules.get(language) ?? new Intl.PluralRules(language)
+  rules.set(language, rule)
+  return forms[rule.select(count)] ?? forms['other'] ?? ''
+}
 
 /** A message about a number, in that language's form for it. */
 export function sayCount(
@@ -69,9 +84,5 @@ export function sayCount(
   message: OfCounts,
   { count, ...parts }: Parts & { readonly count: number },
 ): string {
-  const { language } = texts
-  const rule = rules.get(language) ?? new Intl.PluralRules(language)
-  rules.set(language, rule)
-  const forms: Readonly<Record<string, string>> = texts[message]
-  return fill(texts, forms[rule.select(count)] ?? forms['other'] ?? '', { ...parts, count })
+  return fillPlaces(texts, formFor(texts.language, texts[message], count), { ...parts, count })
 }

@@ -26,6 +26,9 @@ function say(words: string): void {
   note.id = 'browser-check'
   note.className = 'note bad'
   note.setAttribute('role', 'alert')
+  // Whatever language the page is in, whose words may be what did not load.
+  note.lang = 'en'
+  note.dir = 'ltr'
   note.textContent = words
   const heading = document.querySelector('h1')
   if (heading !== null) heading.after(note)

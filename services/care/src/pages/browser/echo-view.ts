@@ -8,16 +8,11 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
 import { dayText } from './list-age.ts'
 import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
+import { localeOfPage, word } from './words.ts'
 
 type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
 type Gone = Extract<RecordChange, { kind: 'broken' | 'gone' }>
 
-const KIND_WORDS = {
-  correction: 'Correction',
-  confirmed: 'Confirmed unchanged',
-  new: 'New record',
-  withdrawn: 'Withdrawn',
-}
 /** Records announced in the live region: more than a person takes in after a pause. */
 const NEWS_MAX = 20
 /** Beyond this, the age of a record says that it was missed, not how fast it arrived. */
@@ -26,9 +21,12 @@ const LATE_MS = 60_000
 /** How long a change took from the service's clock to this screen. */
 function arrivalText(writtenAt: string): string {
   const tookMs = Date.now() - Date.parse(writtenAt)
-  if (tookMs < 0) return 'Shown at once (this computer’s clock is behind the service’s).'
-  if (tookMs < LATE_MS) return `Shown ${tookMs} ms after it was written.`
-  return `Written ${new Date(writtenAt).toLocaleString()}; shown at ${new Date().toLocaleTimeString()}.`
+  if (tookMs < 0) return word('clockBehind')
+  if (tookMs < LATE_MS) return word('shownIn', { took: tookMs })
+  return word('shownLate', {
+    written: new Date(writtenAt).toLocaleString(localeOfPage()),
+    shown: new Date().toLocaleTimeString(localeOfPage()),
+  })
 }
 
 /** Whose record it is, and its topic. */
@@ -65,12 +63,12 @@ export function announce(change: ToAnnounce): void {
   const title = element(
     'p',
     { class: 'which' },
-    element('strong', {}, KIND_WORDS[kind]),
+    element('strong', {}, word(kind)),
     ' · ',
     name(patient),
     ' · ',
     name(domain),
-    element('span', { class: 'faint' }, ` · version ${record.version}`),
+    element('span', { class: 'faint' }, ` · ${word('version', { version: record.version })}`),
   )
   putOnTop(record.uri, kind, [
     title,
@@ -89,7 +87,7 @@ function takenBack({ record, previous }: Extract<ToAnnounce, { readonly previous
       element(
         'p',
         {},
-        `Last shown here was version ${previous.version}: `,
+        `${word('lastShown', { version: previous.version })} `,
         said('q', 'said', previous),
       ),
     )
@@ -107,11 +105,8 @@ function takenBack({ record, previous }: Extract<ToAnnounce, { readonly previous
 /** Says that a record must no longer be spoken. */
 export function announceGone({ uri, kind }: Gone): void {
   const { patient, domain } = namesOf(uri)
-  const why =
-    kind === 'broken'
-      ? 'is not served: what is stored does not hold, or the service failed. It is not said.'
-      : 'can no longer be read with this token. It is not said.'
-  putOnTop(uri, kind, [element('p', { class: 'note bad' }, name(`${patient} · ${domain} `), why)])
+  const names = name(`${patient} · ${domain} `)
+  putOnTop(uri, kind, [element('p', { class: 'note bad' }, names, word(kind))])
   put('arrival', '')
 }
 
@@ -123,11 +118,15 @@ function recordCard(record: ShownRecord): HTMLElement {
       'p',
       { class: 'title' },
       element('strong', { class: 'name' }, elementText(namesOf(record.uri).domain)),
-      element('span', { class: 'faint' }, `version ${record.version}`),
+      element('span', { class: 'faint' }, word('version', { version: record.version })),
     ),
     said('p', 'said', record),
     ageLine(record),
-    element('p', { class: 'on-paper' }, `Written on ${dayText(Date.parse(record.writtenAt))}.`),
+    element(
+      'p',
+      { class: 'on-paper' },
+      word('writtenOn', { date: dayText(Date.parse(record.writtenAt)) }),
+    ),
   )
 }
 
@@ -165,7 +164,7 @@ function listOf(patient: string): Element {
   if (known != null) return known
   const list = element('ul', { class: 'records' })
   const heading = element('h3', { class: 'name' }, elementText(patient))
-  const print = actionButton({ class: 'small' }, 'Print', () => printAlone(group))
+  const print = actionButton({ class: 'small' }, word('print'), () => printAlone(group))
   const title = element('div', { class: 'title' }, heading, print)
   const paper = element('p', { class: 'on-paper as-of' })
   const group = element(
@@ -199,7 +198,7 @@ export function removeRecord(uri: string): void {
 /** Clears what an earlier token allowed to be seen. */
 export function clearRecords(): void {
   pageElement('records').replaceChildren()
-  const nothing = 'No correction has arrived here yet.'
-  pageElement('announcement').replaceChildren(element('p', { class: 'empty' }, nothing))
+  const nothing = element('p', { class: 'empty' }, word('noCorrection'))
+  pageElement('announcement').replaceChildren(nothing)
   put('arrival', '')
 }

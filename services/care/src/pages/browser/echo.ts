@@ -16,6 +16,7 @@ import { readSpeech, type ShownRecord } from './read-record.ts'
 import { refusalWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
 import { createSpeaker } from './speaker.ts'
+import { countWord, word } from './words.ts'
 
 /** How often the age of the list is looked at. */
 const AGE_MS = 1_000
@@ -31,24 +32,12 @@ const latest = pageElement('latest')
 const again = pageElement('again', HTMLButtonElement)
 const sound = pageElement('sound', HTMLInputElement)
 
-const STATE_WORDS = {
-  connecting: 'Connecting…',
-  live: 'Listening',
-  waiting: 'Connection lost. Trying again…',
-  refused: 'The service refused the token',
-  silent: 'Nothing heard from the service',
-  failed: 'This page failed',
-  ended: 'Not listening',
-}
 const VOICE_WORDS = {
-  silent: { voice: '', button: 'Say it again' },
-  speaking: { voice: 'Speaking…', button: 'Stop' },
-  blocked: {
-    voice: 'The browser holds the sound back until you press the button.',
-    button: 'Play the sentence',
-  },
-  muted: { voice: 'Sound is off.', button: 'Say it again' },
-  voiceless: { voice: '', button: 'Say it again' },
+  silent: { voice: '', button: word('sayAgain') },
+  speaking: { voice: word('speaking'), button: word('stop') },
+  blocked: { voice: word('heldBack'), button: word('playSentence') },
+  muted: { voice: word('soundOff'), button: word('sayAgain') },
+  voiceless: { voice: '', button: word('sayAgain') },
 }
 
 const speaker = createSpeaker(pageElement('audio', HTMLAudioElement), (kind) => {
@@ -68,7 +57,7 @@ async function speak(session: McpSession, { uri, version }: ShownRecord): Promis
   if (toSay.get(uri) !== version) return
   if (speech !== undefined) return speaker.say({ uri, sound: speech })
   speaker.forget()
-  put('voice', 'The service has no voice for it, so it is only shown.')
+  put('voice', word('noVoice'))
 }
 
 function show(change: RecordChange, session: McpSession): void {
@@ -91,10 +80,10 @@ function show(change: RecordChange, session: McpSession): void {
 }
 
 function stateWords(now: ListeningState): string {
-  if (now.kind === 'waiting' && now.why !== undefined) return `${now.why} Trying again…`
-  return now.kind === 'failed'
-    ? `${STATE_WORDS.failed} (${now.why}). It does not listen: load it again, or use another browser.`
-    : STATE_WORDS[now.kind]
+  if (now.kind === 'failed') return word('failed', now)
+  if (now.kind === 'refused') return word('tokenRefused')
+  if (now.kind === 'waiting' && now.why !== undefined) return word('waitingWhy', { why: now.why })
+  return word(now.kind)
 }
 
 /** When the service was heard last with everything read. */
@@ -116,7 +105,7 @@ function showAge(): void {
   if (!isLive()) return
   const kind = isFresh ? 'live' : 'silent'
   state.dataset['state'] = kind
-  put('state', STATE_WORDS[kind])
+  put('state', word(kind))
 }
 
 function noteHeard(): void {
@@ -141,8 +130,8 @@ function start(token: string): void {
   const records = followRecords({
     onChange: (change, current) => isCurrent() && show(change, current),
     onList({ count, isCut }) {
-      const followed = `${count} ${count === 1 ? 'record is' : 'records are'} followed.`
-      if (isCurrent()) put('count', isCut ? `The first ${count} records are followed.` : followed)
+      const followed = isCut ? word('followedCut', { count }) : countWord('followed', count)
+      if (isCurrent()) put('count', followed)
     },
   })
   let session: McpSession | undefined
@@ -205,7 +194,7 @@ function refuse(why: string): void {
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   const token = tokenField.value.trim()
-  put('token-problem', token === '' ? 'Paste a token first.' : '')
+  put('token-problem', token === '' ? word('tokenFirst') : '')
   tokenField.removeAttribute('aria-invalid')
   if (token === '') return tokenField.focus()
   tokenField.value = ''

@@ -1,5 +1,10 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { pageWords } from '../page-words.ts'
 import { listAge } from './list-age.ts'
+
+const head = { querySelector: () => ({ getAttribute: () => JSON.stringify(pageWords('en')) }) }
+beforeAll(() => void vi.stubGlobal('document', head))
+afterAll(() => void vi.unstubAllGlobals())
 
 const HEARD = Date.UTC(2026, 10, 21, 12)
 const at = (laterMs: number, isLive = true) =>

@@ -1,4 +1,5 @@
 /** What a list of records may claim: "now" only while the service is heard (C39). */
+import { localeOfPage, word } from './words.ts'
 
 /** A stream says something at least every 15 s (C3): after a longer silence nobody knows what holds. */
 const SILENCE_MS = 15_000
@@ -10,19 +11,21 @@ const MINUTE_SECONDS = 60
 function timeText(unixMs: number, nowMs: number): string {
   const time = new Date(unixMs)
   return time.toDateString() === new Date(nowMs).toDateString()
-    ? time.toLocaleTimeString()
-    : time.toLocaleString()
+    ? time.toLocaleTimeString(localeOfPage())
+    : time.toLocaleString(localeOfPage())
 }
 
 /** A moment for paper. */
 export const dayText = (unixMs: number): string =>
-  new Date(unixMs).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' })
+  new Date(unixMs).toLocaleString(localeOfPage(), { dateStyle: 'long', timeStyle: 'short' })
 
 function ageText(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1_000 / STEP_SECONDS) * STEP_SECONDS)
-  if (seconds < 2 * MINUTE_SECONDS) return `${seconds} s`
+  if (seconds < 2 * MINUTE_SECONDS) return word('seconds', { age: seconds })
   const minutes = Math.floor(seconds / MINUTE_SECONDS)
-  return minutes < 2 * MINUTE_SECONDS ? `${minutes} min` : `${Math.floor(minutes / 60)} h`
+  return minutes < 2 * MINUTE_SECONDS
+    ? word('minutes', { age: minutes })
+    : word('hours', { age: Math.floor(minutes / MINUTE_SECONDS) })
 }
 
 /** The list's title and its time. `heardMs` is when the service was heard last with everything read; undefined before. */
@@ -39,11 +42,11 @@ export function listAge(of: {
 } {
   const { heardMs, isLive, nowMs } = of
   if (heardMs === undefined)
-    return { isFresh: false, title: 'What may be said', words: '', onPaper: '' }
+    return { isFresh: false, title: word('mayBeSaid'), words: '', onPaper: '' }
   const time = timeText(heardMs, nowMs)
-  const onPaper = `As of ${dayText(heardMs)}. A sentence may have been corrected since.`
+  const onPaper = word('onPaper', { date: dayText(heardMs) })
   if (isLive && nowMs - heardMs <= SILENCE_MS)
-    return { isFresh: true, title: 'What may be said now', words: `As of ${time}.`, onPaper }
-  const words = `This is ${ageText(nowMs - heardMs)} old: the service has not been heard since. A sentence may have been corrected meanwhile.`
-  return { isFresh: false, title: `What could be said at ${time}`, words, onPaper }
+    return { isFresh: true, title: word('mayBeSaidNow'), words: word('asOf', { time }), onPaper }
+  const words = word('old', { age: ageText(nowMs - heardMs) })
+  return { isFresh: false, title: word('couldBeSaid', { time }), words, onPaper }
 }

@@ -1,6 +1,7 @@
 /** The buttons of a page that sign in, one for each issuer, and what came of it. */
 import { actionButton, pageElement, put } from '@tallystick/service-kit/browser'
 import { beginSignIn, finishSignIn, signInFacts } from './issuer-sign-in.ts'
+import { word } from './words.ts'
 
 const say = (why: string | undefined): void => put('sign-in-problem', why ?? '')
 
@@ -15,8 +16,9 @@ export async function offerSignIn(of: {
   const { onToken, scopes } = of
   const { issuers } = signInFacts()
   const buttons = issuers.map((place) => {
-    const where = issuers.length === 1 ? '' : ` at ${new URL(place.issuer).host}`
-    return actionButton({ class: 'main' }, `Sign in${where}`, () => {
+    const { host } = new URL(place.issuer)
+    const words = issuers.length === 1 ? word('signIn') : word('signInAt', { host })
+    return actionButton({ class: 'main' }, words, () => {
       say(undefined)
       void beginSignIn(place, scopes).then(say)
     })

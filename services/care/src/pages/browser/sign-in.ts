@@ -3,6 +3,7 @@ import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
 import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 import { elementText } from '../../wire/text-of-others.ts'
+import { word } from './words.ts'
 
 export type SignIn =
   | { readonly kind: 'none' }
@@ -12,16 +13,20 @@ export type SignIn =
 
 type SignedIn = Extract<SignIn, { kind: 'signed-in' }>
 
-const REFUSAL_WORDS: Readonly<Record<string, string>> = {
-  expired: 'The token has expired. Ask for a new one.',
-  wrong_audience: 'The token is for another service.',
-  bad_signature: 'The token was not signed by this service’s issuer.',
-  malformed: 'This is not a token: it has three parts, with dots between them.',
+const REFUSAL_WORDS: Readonly<
+  Record<string, 'expired' | 'wrongAudience' | 'badSignature' | 'malformed'>
+> = {
+  expired: 'expired',
+  wrong_audience: 'wrongAudience',
+  bad_signature: 'badSignature',
+  malformed: 'malformed',
 }
 
 /** What a refusal of a token means to its holder. */
-export const refusalWords = (why: string): string =>
-  REFUSAL_WORDS[why] ?? `The service refused the token: ${why}.`
+export function refusalWords(why: string): string {
+  const name = REFUSAL_WORDS[why]
+  return name === undefined ? word('refused', { why }) : word(name)
+}
 
 /** Asks the service whose token that is. */
 export async function readSignIn(token: string): Promise<SignIn> {

@@ -1,0 +1,100 @@
+/**
+ * What the pages themselves say, in the languages of `words/` (C37): a file for each, which a translator can read. English has
+ * every message, each page's beside what all share, and stands in where there is no file. What stands between \`backquotes\` is
+ * to be typed as it is.
+ */
+import { Html, html } from '@tallystick/service-kit/pages'
+import { z } from 'zod'
+import { TEXTS, textsIn } from '../wire/texts.ts'
+import { counted, formsIn, message, placesIn } from '../wire/texts-schema.ts'
+import ar from './words/ar.json' with { type: 'json' }
+import de from './words/de.json' with { type: 'json' }
+import en from './words/en.json' with { type: 'json' }
+import es from './words/es.json' with { type: 'json' }
+import fr from './words/fr.json' with { type: 'json' }
+import it from './words/it.json' with { type: 'json' }
+import nl from './words/nl.json' with { type: 'json' }
+import pl from './words/pl.json' with { type: 'json' }
+import tr from './words/tr.json' with { type: 'json' }
+
+type Groups = typeof en
+type Translated = {
+  readonly [Group in keyof Groups]: {
+    readonly [Key in keyof Groups[Group]]: Groups[Group][Key] extends string
+      ? string
+      : Readonly<Record<string, string>>
+  }
+}
+
+/** What one page says, with what all say, and in which language. */
+export type PageWords = {
+  readonly language: string
+  readonly isRightToLeft: boolean
+  readonly texts: Translated['shared'] & Translated['echo']
+}
+
+export const PAGE_WORDS: Readonly<Record<string, Translated>> = {
+  en,
+  ar,
+  de,
+  es,
+  fr,
+  it,
+  nl,
+  pl,
+  tr,
+}
+
+/** The words for the pages of a service in that language. */
+export function pageWords(tag: string | undefined): PageWords {
+  const { language, isRightToLeft } = textsIn(tag)
+  const { echo, shared } = PAGE_WORDS[language] ?? en
+  return { language, isRightToLeft, texts: { ...shared, ...echo } }
+}
+
+/** For markup: each message by its name, with what is typed as code. */
+export const markupWords = ({ texts }: PageWords): Readonly<Record<string, Html>> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) =>
+      typeof text === 'string' ? [[name, withCode(text)]] : [],
+    ),
+  )
+
+const withCode = (text: string): Html =>
+  html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<bdi class="mono">${part}</bdi>` : part))}`
+
+/** Every message of English, with its places. */
+const schema = z.strictObject(
+  Object.fromEntries(
+    Object.entries(en).map(([group, messages]) => [
+      group,
+      z.strictObject(
+        Object.fromEntries(
+          Object.entries(messages).map(([name, text]) => [
+            name,
+            typeof text === 'string' ? message(...placesIn(text)) : counted(),
+          ]),
+        ),
+      ),
+    ]),
+  ),
+)
+
+/** What is wrong with a language's words; undefined for nothing. */
+export function wordsFault(language: string, given: unknown): string | undefined {
+  const { data, error } = schema.safeParse(given)
+  if (data === undefined) return `words of ${language}: ${z.prettifyError(error)}`
+  const forms = formsIn(language)
+  const wrong = Object.values(data)
+    .flatMap((messages) => Object.entries(messages))
+    .find(([, text]) => typeof text === 'object' && Object.keys(text).toSorted().join() !== forms)
+  return wrong && `words of ${language}: ${wrong[0]} needs the forms ${forms}`
+}
+
+/** Throws for a file of `words/` that lacks something, and for a language of `texts/` without one. */
+export function requireWords(): void {
+  for (const language of TEXTS.keys()) {
+    const fault = wordsFault(language, PAGE_WORDS[language])
+    if (fault !== undefined) throw new Error(fault)
+  }
+}
