@@ -3,11 +3,13 @@
 
 import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
+import { hexToBytes } from 'viem'
 import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
+import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
@@ -153,7 +155,33 @@ function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransa
       })),
     },
     tokenTransferLists: tokenTransferLists(record),
+    ...contractResult(ledger, record),
   }
+}
+
+/** What an EVM transaction did, in the field that its kind has. */
+function contractResult(ledger: Ledger, { entityId: id, evm, name }: TransactionRecord) {
+  const transaction = ledger.transactions.byHash(evm?.hash ?? '')
+  if (transaction === undefined) return {}
+  const { contractAddress, gasUsed } = transaction.receipt
+  const logs = networkLogs(transaction)
+  const result: proto.IContractFunctionResult = {
+    contractID: contractId(entityNumber(id ?? '')),
+    contractCallResult: hexToBytes(transaction.returned ?? '0x'),
+    errorMessage: transaction.revertReason ?? '',
+    bloom: hexToBytes(bloomOf(logs)),
+    gasUsed: Long.fromString(BigInt(gasUsed).toString(), true),
+    gas: Long.fromString(transaction.envelope.gas.toString(), true),
+    functionParameters: hexToBytes(transaction.envelope.data),
+    logInfo: logs.map((log) => ({
+      contractID: contractId(ledger.accounts.byAddress(log.address)?.number),
+      bloom: hexToBytes(bloomOf([log])),
+      topic: log.topics.map((topic) => hexToBytes(topic)),
+      data: hexToBytes(log.data),
+    })),
+  }
+  const isCreation = name === 'CONTRACTCREATEINSTANCE' || contractAddress != null
+  return isCreation ? { contractCreateResult: result } : { contractCallResult: result }
 }
 
 function tokenTransferLists({
@@ -170,9 +198,13 @@ function tokenTransferLists({
 
 function createdId(created: TransactionRecord['created']): proto.ITransactionReceipt {
   if (created === undefined) return {}
-  return 'accountID' in created
-    ? { accountID: accountId(created.accountID) }
-    : { tokenID: { tokenNum: Long.fromNumber(created.tokenID) } }
+  const { accountID, contractID, fileID, tokenID } = created
+  return {
+    ...(accountID !== undefined && { accountID: accountId(accountID) }),
+    ...(contractID !== undefined && { contractID: contractId(contractID) }),
+    ...(fileID !== undefined && { fileID: { fileNum: Long.fromNumber(fileID) } }),
+    ...(tokenID !== undefined && { tokenID: { tokenNum: Long.fromNumber(tokenID) } }),
+  }
 }
 
 function toProtoTimestamp(nanoseconds: bigint): proto.ITimestamp {
@@ -184,4 +216,8 @@ function toProtoTimestamp(nanoseconds: bigint): proto.ITimestamp {
 
 function accountId(number: number): proto.IAccountID {
   return { shardNum: Long.ZERO, realmNum: Long.ZERO, accountNum: Long.fromNumber(number) }
+}
+
+function contractId(number = 0): proto.IContractID {
+  return { contractNum: Long.fromNumber(number) }
 }

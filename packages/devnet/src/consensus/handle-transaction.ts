@@ -1,17 +1,19 @@
 // What consensus does with a native transaction: it always charges the fee, then does all of it or nothing.
 
-import type { Address } from 'viem'
+import { type Address, numberToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
+import type { EvmTransaction } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
-import { parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { netOf, type Submission, type TransactionRecord, transfersOf } from '../ledger/records.ts'
 import { planAccountCreate, planAccountUpdate } from './plan-account.ts'
+import { planFileChange, planFileCreate } from './plan-file.ts'
 import { planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
 import { feeTinybar } from './precheck-transaction.ts'
+import { type EvmContent, readEvmTransaction, runsCode } from './read-evm-transaction.ts'
 import type { Content, SignedTransaction, Status } from './signed-transaction.ts'
 
 /** What an address gains or loses, tinybar. */
@@ -36,9 +38,7 @@ export async function handleTransaction(
   { transaction, forced }: { transaction: SignedTransaction; forced: Status | undefined },
 ): Promise<TransactionRecord> {
   const { content } = transaction
-  if (content.kind === 'ethereum' && forced === undefined) {
-    return handleEthereum(ledger, transaction, content.raw)
-  }
+  if (runsCode(content) && forced === undefined) return handleEvm(ledger, transaction, content)
   const consensusNs = ledger.clock.nextTimestamp()
   const payer = ledger.accounts.byNumber(transaction.payerNumber)
   if (payer === undefined) throw new Error(`payer ${transaction.payerNumber} passed the precheck`)
@@ -60,7 +60,6 @@ export async function handleTransaction(
   const record: TransactionRecord = {
     ...submissionOf(transaction),
     consensusNs,
-    name: NAMES[content.kind],
     isScheduled: false,
     result: typeof plan === 'string' ? plan : 'SUCCESS',
     chargedFeeTinybar: charged,
@@ -76,34 +75,57 @@ export async function handleTransaction(
 const NAMES = {
   transfer: 'CRYPTOTRANSFER',
   ethereum: 'ETHEREUMTRANSACTION',
+  'contract-call': 'CONTRACTCALL',
+  'contract-create': 'CONTRACTCREATEINSTANCE',
+  'file-create': 'FILECREATE',
+  'file-append': 'FILEAPPEND',
+  'file-delete': 'FILEDELETE',
   'account-create': 'CRYPTOCREATEACCOUNT',
   'account-update': 'CRYPTOUPDATEACCOUNT',
   'token-create': 'TOKENCREATION',
   'token-associate': 'TOKENASSOCIATE',
 } as const
 
-/** A relay's account submits it, and its Ethereum sender pays. */
-async function handleEthereum(
+/** An Ethereum transaction's sender pays, whoever submits it; a contract transaction's payer is its sender. */
+async function handleEvm(
   ledger: Ledger,
   transaction: SignedTransaction,
-  raw: `0x${string}`,
+  content: EvmContent,
 ): Promise<TransactionRecord> {
   const submission = submissionOf(transaction)
-  const parsed = parseRawTransaction(raw)
+  const parsed = await readEvmTransaction(ledger, transaction, content)
+  if (typeof parsed === 'string') return handleTransaction(ledger, { transaction, forced: parsed })
   const verdict = await takeEthereumTransaction(ledger, parsed, submission)
   if (verdict.kind === 'refused') {
     const refused = await handleTransaction(ledger, { transaction, forced: verdict.status })
     ledger.transactions.refuse({ ...parsed, ...refused, hash: parsed.hash })
     return refused
   }
+  await settleContract(ledger, content, verdict.transaction)
   const { consensusNs } = verdict.transaction
   const [record] = ledger.records.between({ from: consensusNs, to: consensusNs })
   if (record === undefined) throw new Error(`no record of ${verdict.transaction.hash}`)
   return record
 }
 
+/** What a contract transaction changes beyond the EVM: its sender's nonce stays, and its contract has a memo. */
+async function settleContract(
+  ledger: Ledger,
+  content: EvmContent,
+  { envelope, from, receipt }: EvmTransaction,
+): Promise<void> {
+  if (content.kind === 'contract-call') {
+    await ledger.anvil.call('anvil_setNonce', [from, numberToHex(envelope.nonce)])
+  }
+  const created = ledger.accounts.byAddress(receipt.contractAddress ?? '')
+  if (content.kind === 'contract-create' && created !== undefined) {
+    created.memo = content.message.memo ?? ''
+  }
+}
+
 function submissionOf(transaction: SignedTransaction): Submission {
   return {
+    name: NAMES[transaction.content.kind],
     id: { account: entityId(transaction.payerNumber), validStartNs: transaction.validStartNs },
     maxFeeTinybar: transaction.maxFeeTinybar,
     memo: Buffer.from(transaction.memo, 'utf8'),
@@ -116,7 +138,7 @@ function submissionOf(transaction: SignedTransaction): Submission {
 async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | Plan> {
   const { payer, transaction } = request
   const { content } = transaction
-  if (content.kind === 'ethereum') throw new Error('an Ethereum transaction has no plan')
+  if (runsCode(content)) throw new Error(`${content.kind} has no plan`)
   const plan = planContent(ledger, content, request)
   if (typeof plan === 'string') return plan
   const fee = feeTinybar(ledger, content)
@@ -132,12 +154,16 @@ async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | P
 
 function planContent(
   ledger: Ledger,
-  content: Exclude<Content, { kind: 'ethereum' }>,
+  content: Exclude<Content, EvmContent>,
   request: PlanRequest,
 ): Status | Plan {
   const { kind } = content
   if (kind === 'account-create') return planAccountCreate(ledger, content.message, request)
   if (kind === 'account-update') return planAccountUpdate(ledger, content.message, request)
+  if (kind === 'file-create') return planFileCreate(ledger, content.message, request)
+  if (kind === 'file-append' || kind === 'file-delete') {
+    return planFileChange(ledger, content.message, request)
+  }
   if (kind === 'token-create') return planTokenCreate(ledger, content.message, request)
   if (kind === 'token-associate') return planTokenAssociate(ledger, content.message, request)
   return planTransfer(ledger, content, request)

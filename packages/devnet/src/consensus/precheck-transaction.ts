@@ -8,12 +8,13 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS, tinycentsToTinybar } from '../ledger/network.ts'
 import { parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { secondsToNs } from '../ledger/records.ts'
-import type {
-  Content,
-  SignedAmount,
-  SignedTransaction,
-  SignedTransfer,
-  Status,
+import {
+  type Content,
+  type SignedAmount,
+  type SignedTransaction,
+  type SignedTransfer,
+  type Status,
+  toBigInt,
 } from './signed-transaction.ts'
 
 /** Longest memo, UTF-8 bytes. */
@@ -28,13 +29,19 @@ const VALID_SECONDS_LEFT = 10n
 
 /**
  * What each kind costs, tinycents: a transfer of HBAR $0.0001 = 0.01 cent = 1,000,000 tinycents, and of tokens ten times as much; a
- * token $1, an association or an account $0.05, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
+ * token $1, an association, an account, a file or its growth $0.05, a file's end $0.007, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
  */
 const FEES_TINYCENTS: Readonly<Record<Content['kind'], bigint>> = {
   transfer: 1_000_000n,
   ethereum: 1_000_000n,
   'account-create': 500_000_000n,
   'account-update': 2_200_000n,
+  // Their gas is charged besides.
+  'contract-call': 1_000_000n,
+  'contract-create': 1_000_000n,
+  'file-create': 500_000_000n,
+  'file-append': 500_000_000n,
+  'file-delete': 70_000_000n,
   'token-create': 10_000_000_000n,
   'token-associate': 500_000_000n,
 }
@@ -48,6 +55,12 @@ export function feeTinybar(ledger: Ledger, content: Content): bigint {
   const movesTokens = content.kind === 'transfer' && content.tokens.length > 0
   const tinycents = movesTokens ? TOKEN_TRANSFER_FEE_TINYCENTS : FEES_TINYCENTS[content.kind]
   return tinycentsToTinybar(tinycents, ledger.settings.exchangeRate)
+}
+
+/** The most that the gas of a contract transaction can cost. */
+function gasTinybar(ledger: Ledger, content: Content): bigint {
+  const runsCode = content.kind === 'contract-call' || content.kind === 'contract-create'
+  return runsCode ? toBigInt(content.message.gas) * ledger.settings.gasPriceTinybar : 0n
 }
 
 export const isMemoTooLong = (memo: string): boolean => Buffer.byteLength(memo) > MEMO_BYTES_MAX
@@ -137,7 +150,7 @@ async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Pr
   const payer = ledger.accounts.byNumber(transaction.payerNumber)
   if (payer === undefined || payer.kind !== 'account') return 'PAYER_ACCOUNT_NOT_FOUND'
   if (!hasSigned(payer, transaction.signed)) return 'INVALID_SIGNATURE'
-  const fee = feeTinybar(ledger, transaction.content)
+  const fee = feeTinybar(ledger, transaction.content) + gasTinybar(ledger, transaction.content)
   if (transaction.maxFeeTinybar < fee) return 'INSUFFICIENT_TX_FEE'
   const [balance = 0n] = await ledger.evm.balances([payer.address])
   return balance < fee ? 'INSUFFICIENT_PAYER_BALANCE' : 'OK'

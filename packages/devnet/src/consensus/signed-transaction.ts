@@ -28,6 +28,11 @@ export type Content =
   | { kind: 'ethereum'; raw: Hex }
   | { kind: 'account-create'; message: proto.ICryptoCreateTransactionBody }
   | { kind: 'account-update'; message: proto.ICryptoUpdateTransactionBody }
+  | { kind: 'contract-call'; message: proto.IContractCallTransactionBody }
+  | { kind: 'contract-create'; message: proto.IContractCreateTransactionBody }
+  | { kind: 'file-create'; message: proto.IFileCreateTransactionBody }
+  | { kind: 'file-append'; message: proto.IFileAppendTransactionBody }
+  | { kind: 'file-delete'; message: proto.IFileDeleteTransactionBody }
   | { kind: 'token-create'; message: proto.ITokenCreateTransactionBody }
   | { kind: 'token-associate'; message: proto.ITokenAssociateTransactionBody }
 
@@ -114,8 +119,8 @@ function decodeBody(parts: {
 function readContent(body: proto.ITransactionBody): Content | Status {
   const { cryptoTransfer, ethereumTransaction } = body
   if (ethereumTransaction != null) {
-    // Call data in a file is for transactions that are too large for one message; there are no files here.
-    if (ethereumTransaction.callData != null) return 'INVALID_FILE_ID'
+    // Call data in a file is for transactions that are too large for one message, which this node takes as they are.
+    if (ethereumTransaction.callData != null) return 'NOT_SUPPORTED'
     return {
       kind: 'ethereum',
       raw: bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array()),
@@ -126,6 +131,14 @@ function readContent(body: proto.ITransactionBody): Content | Status {
   if (cryptoUpdateAccount != null) return { kind: 'account-update', message: cryptoUpdateAccount }
   if (tokenCreation != null) return { kind: 'token-create', message: tokenCreation }
   if (tokenAssociate != null) return { kind: 'token-associate', message: tokenAssociate }
+  const { contractCall, contractCreateInstance, fileAppend, fileCreate, fileDelete } = body
+  if (contractCall != null) return { kind: 'contract-call', message: contractCall }
+  if (contractCreateInstance != null) {
+    return { kind: 'contract-create', message: contractCreateInstance }
+  }
+  if (fileCreate != null) return { kind: 'file-create', message: fileCreate }
+  if (fileAppend != null) return { kind: 'file-append', message: fileAppend }
+  if (fileDelete != null) return { kind: 'file-delete', message: fileDelete }
   return cryptoTransfer == null ? 'INVALID_TRANSACTION_BODY' : readTransfer(cryptoTransfer)
 }
 

@@ -43,6 +43,8 @@ export type EvmTransaction = {
   result: string
   /** The revert data of a failed execution. */
   revertReason: Hex | undefined
+  /** What a ContractCall returned. */
+  returned?: Hex | undefined
 }
 
 /** An Ethereum transaction that consensus refused. */
@@ -124,6 +126,9 @@ export async function runEvmTransaction(
   })
   const receipt = halt === undefined ? executed : { ...executed, to }
   const isSuccess = BigInt(receipt.status) === 1n
+  const isOutputWanted = !isSuccess || request.submission?.name === 'CONTRACTCALL'
+  const ownOutput = isOutputWanted ? await readOutput(ledger, receipt) : undefined
+  const output = halt === undefined ? ownOutput : stringToHex(halt)
   const transaction: EvmTransaction = {
     hash: request.hash ?? receipt.transactionHash,
     from,
@@ -134,7 +139,8 @@ export async function runEvmTransaction(
     gasPriceTinybar,
     isScheduled,
     result: isSuccess ? 'SUCCESS' : (halt ?? 'CONTRACT_REVERT_EXECUTED'),
-    revertReason: halt === undefined ? await revertReason(ledger, receipt) : stringToHex(halt),
+    revertReason: isSuccess ? undefined : (output ?? '0x'),
+    returned: isSuccess ? output : undefined,
   }
   ledger.transactions.add(transaction)
   recordTransaction(ledger, transaction, request.submission)
@@ -142,8 +148,8 @@ export async function runEvmTransaction(
   return transaction
 }
 
-async function revertReason(ledger: Ledger, receipt: InnerReceipt): Promise<Hex | undefined> {
-  if (BigInt(receipt.status) === 1n) return undefined
+/** What the execution returned, or reverted with. */
+async function readOutput(ledger: Ledger, receipt: InnerReceipt): Promise<Hex> {
   const trace = await ledger.anvil.call('debug_traceTransaction', [
     receipt.transactionHash,
     { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
@@ -183,6 +189,10 @@ function recordTransaction(
     hash: hexToBytes(transaction.hash),
     validDurationSeconds: isScheduled ? null : 120,
     entityId: ledger.accounts.idOf(to ?? contractAddress ?? null),
+    ...(isSuccess &&
+      contractAddress != null && {
+        created: { contractID: ledger.entityAt(contractAddress, consensusNs).number },
+      }),
     transfers: isSuccess ? undefined : transfersOf(paid),
     evm: {
       hash: transaction.hash,

@@ -3,6 +3,7 @@
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
+import type { LedgerFile } from '../consensus/plan-file.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
@@ -52,6 +53,8 @@ export function createLedger(parts: {
     }),
     accounts,
     tokens: createTokenRegistry(),
+    /** By number. */
+    files: new Map<number, LedgerFile>(),
     records: createRecordStore(({ evm }) => transactions.forget(evm?.hash)),
     transactions,
     queue: createSerialQueue(),

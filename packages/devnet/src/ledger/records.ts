@@ -49,7 +49,7 @@ type TransactionId = { account: string; validStartNs: bigint }
 /** How a transaction came to consensus, as its record tells. */
 export type Submission = Pick<
   TransactionRecord,
-  'id' | 'node' | 'memo' | 'hash' | 'maxFeeTinybar' | 'validDurationSeconds'
+  'id' | 'name' | 'node' | 'memo' | 'hash' | 'maxFeeTinybar' | 'validDurationSeconds'
 >
 
 /** A transaction that reached consensus, whatever its result. */
@@ -57,10 +57,14 @@ export type TransactionRecord = {
   consensusNs: bigint
   name:
     | 'CONTRACTCALL'
+    | 'CONTRACTCREATEINSTANCE'
     | 'CRYPTOCREATEACCOUNT'
     | 'CRYPTOTRANSFER'
     | 'CRYPTOUPDATEACCOUNT'
     | 'ETHEREUMTRANSACTION'
+    | 'FILEAPPEND'
+    | 'FILECREATE'
+    | 'FILEDELETE'
     | 'TOKENASSOCIATE'
     | 'TOKENCREATION'
   id: TransactionId
@@ -81,7 +85,7 @@ export type TransactionRecord = {
   transfers: readonly Transfer[] | undefined
   tokenTransfers?: readonly TokenTransfer[] | undefined
   /** The number of what it created, as its receipt names it. */
-  created?: { accountID: number } | { tokenID: number } | undefined
+  created?: { [Name in 'accountID' | 'contractID' | 'fileID' | 'tokenID']?: number } | undefined
   /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }
 }

@@ -211,6 +211,8 @@ function toContractResult(
     weibar === undefined ? null : numberToHex(weibar / weibarPerUnit)
   const { receipt, envelope } = transaction
   const isSuccess = BigInt(receipt.status) === 1n
+  // Scheduled calls and what came as a contract transaction have no Ethereum envelope.
+  const isEthereum = BigInt(envelope.r) !== 0n
   const target = targetOf(transaction)
   const created = ledger.accounts.idOf(receipt.contractAddress ?? null)
   return {
@@ -227,7 +229,7 @@ function toContractResult(
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
     bloom: bloomOf(networkLogs(transaction)),
-    call_result: null,
+    call_result: transaction.returned ?? null,
     chain_id: numberToHex(CHAIN_ID),
     contract_id: ledger.accounts.idOf(target),
     created_contract_ids: created === null ? [] : [created],
@@ -242,16 +244,16 @@ function toContractResult(
     hash: transaction.hash,
     max_fee_per_gas: price(envelope.maxFeePerGasWeibar),
     max_priority_fee_per_gas: price(envelope.maxPriorityFeePerGasWeibar),
-    nonce: transaction.isScheduled ? null : envelope.nonce,
-    r: transaction.isScheduled ? null : envelope.r,
+    nonce: isEthereum ? envelope.nonce : null,
+    r: isEthereum ? envelope.r : null,
     result: transaction.result,
-    s: transaction.isScheduled ? null : envelope.s,
+    s: isEthereum ? envelope.s : null,
     status: isSuccess ? '0x1' : '0x0',
     timestamp: formatTimestamp(transaction.consensusNs),
     to: envelope.to,
     transaction_index: Number(receipt.transactionIndex),
-    type: transaction.isScheduled ? null : envelope.type,
-    v: transaction.isScheduled ? null : Number(envelope.v),
+    type: isEthereum ? envelope.type : null,
+    v: isEthereum ? Number(envelope.v) : null,
   }
 }
 
