@@ -199,7 +199,9 @@ async function handleGet(call: McpCall): Promise<void> {
   if (response === undefined) return
   // A newer GET has come meanwhile.
   if (session.opening !== opening) return void response.end(TAKEN_OVER)
-  streams.open({ session, response, claims, from, isCoalesced })
+  // The stream that it replaces has told more meanwhile.
+  const begin = isPromised ? from : session.carried
+  streams.open({ session, response, claims, from: begin, isCoalesced })
 }
 
 async function handleDelete(call: McpCall): Promise<void> {

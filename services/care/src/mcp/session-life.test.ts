@@ -1,5 +1,5 @@
 // Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, test } from 'vitest'
 import { openSessionStore } from '../adapters/session-commits.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -200,6 +200,32 @@ describe('C5: an unwritable session file', () => {
     await fixture.restart()
     expect(fixture.endpoint.figures()).toMatchObject({ sessions: 1, subscriptions: 2 })
   })
+})
+
+test('C3: a stream without an event id begins behind what the one before it told until it was replaced', async () => {
+  const sessions = openSessionStore(openSqliteSideRows(':memory:'))
+  const takeStream = sessions.takeStream.bind(sessions)
+  const [taking, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  fixture = await startMcp({ sessions })
+  await fixture.write({ domain: 'tea' })
+  const session = await fixture.open(BOTH)
+  await session.subscribe(TEA)
+  const before = await session.stream()
+  sessions.takeStream = async (number) => {
+    taking.resolve()
+    await taken.promise
+    return takeStream(number)
+  }
+  const opening = session.stream()
+  await taking.promise
+  await fixture.write({ domain: 'tea' })
+  await expect.poll(() => before.updated).toEqual([TEA])
+  taken.resolve()
+  const stream = await opening
+  await fixture.write({ domain: 'tea' })
+  await expect.poll(() => stream.messages.at(-1)?.params).toMatchObject({ data: { version: 3 } })
+  expect(stream.updated).toEqual([TEA])
+  stream.drop()
 })
 
 describe('a clock that jumps back', () => {
