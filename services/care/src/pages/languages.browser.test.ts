@@ -109,4 +109,20 @@ describePages((pages) => {
       language === 'de' ? 'Fügen Sie zuerst ein Token ein.' : 'الصق رمزًا أولًا.',
     )
   })
+
+  it('C37: the read log is in the service’s language', async () => {
+    const service = await pages.start({ environment: { LANGUAGE: 'de', READ_AUDIT: 'all' } })
+    await service.write(GERMAN)
+    await pages.listen()
+    const log = await pages.visit(`/reads.html#token=${service.token(USER)}&patient=rosa-12`)
+    await expect.poll(() => text(log, '#signed-in'), WAIT).toMatch(/^Angemeldet als .* bis .*\.$/)
+    // Reads are recorded a moment after they are answered.
+    const rows = async () => {
+      await log.click('button.main')
+      return text(log, '#rows')
+    }
+    await expect.poll(rows, WAIT).toMatch(/tropfen.*gelesen/)
+    expect(await text(log, '#as-of')).toMatch(/^Stand: .*\. Aufgezeichnete Tage: \d+\.$/)
+    expect(await text(log, '#reads-title')).toBe('Lesezugriffe auf Einträge von rosa-12')
+  })
 })

@@ -58,14 +58,23 @@ describe('C37: the pages in the service’s language', () => {
   it.each(Object.keys(PAGE_WORDS))(
     '%s: the echo page says so, and every word of it',
     (language) => {
-      const { isRightToLeft, texts } = pageWords(language)
+      const { isRightToLeft, texts } = pageWords(language, 'echo')
       const body = echoIn(language)
       expect(body).toContain(`<html lang="${language}"${isRightToLeft ? ' dir="rtl"' : ''}>`)
       for (const word of [texts.lead, texts.listen, texts.skip, texts.reads])
         expect(body).toContain(word)
-      expect(body.includes(pageWords('en').texts.lead)).toBe(language === 'en')
+      expect(body.includes(pageWords('en', 'echo').texts.lead)).toBe(language === 'en')
     },
   )
+
+  it.each(Object.keys(PAGE_WORDS))('%s: the read log says so, and every word of it', (language) => {
+    const { texts } = pageWords(language, 'reads')
+    const own = readPageFiles({ ...places, language })
+    const { body = '' } = own.find(({ paths }) => paths.includes('/reads.html')) ?? {}
+    expect(body).toContain(`<html lang="${language}"`)
+    for (const word of [texts.lead, texts.notAllowed, texts.older, texts.who])
+      expect(body.replaceAll('&quot;', '"')).toContain(word)
+  })
 
   it('is English where none is set or nobody translated', () => {
     expect(echoIn('pt')).toContain('<html lang="en">')

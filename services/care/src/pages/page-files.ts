@@ -10,7 +10,13 @@ import {
 } from '@tallystick/service-kit/pages'
 import { documentLinks, readDocuments } from '../documents/documents.ts'
 import type { SignInFacts } from '../wire/principal.ts'
-import { markupWords, type PageWords, pageWords, requireWords } from './page-words.ts'
+import {
+  markupWords,
+  type PageName,
+  type PageWords,
+  pageWords,
+  requireWords,
+} from './page-words.ts'
 
 /**
  * What the pages may do: what the pages of all services may, plus play sounds that they made, and ask the issuers where people
@@ -23,7 +29,7 @@ export const pagesPolicy = ({ issuers }: SignInFacts): string =>
   })
 
 /** A page in the service's language: its frame, its names, and the words for its script. */
-function inLanguage(words: PageWords): Pick<Page, 'nav' | 'language'> {
+function inLanguage(words: PageWords<PageName>): Pick<Page, 'nav' | 'language'> {
   const { language: tag, isRightToLeft, texts } = words
   const nav = [
     { href: '/', label: texts.overview },
@@ -89,8 +95,9 @@ const nameWords = (isPrivate: boolean) =>
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
   const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn } = places
   requireWords()
-  const english = pageWords('en')
-  const own = pageWords(language)
+  const english = pageWords('en', 'echo')
+  const echo = pageWords(language, 'echo')
+  const reads = pageWords(language, 'reads')
   const words = { baseUrl, ...nameWords(isPrivate) }
   const body = (name: string, values: Parameters<typeof filledMarkup>[1] = words) =>
     filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
@@ -125,22 +132,24 @@ export function readPageFiles(places: PagePlaces): readonly PageFile[] {
     }),
     framedPage(['/echo.html'], {
       ...frame,
-      ...inLanguage(own),
-      facts: { ...facts, words: JSON.stringify(own) },
-      title: `${own.texts.title} · Tallystick care`,
-      description: own.texts.description,
-      heading: own.texts.title,
-      lead: own.texts.lead,
-      body: body('echo.html', markupWords(own)),
+      ...inLanguage(echo),
+      facts: { ...facts, words: JSON.stringify(echo) },
+      title: `${echo.texts.title} · Tallystick care`,
+      description: echo.texts.description,
+      heading: echo.texts.title,
+      lead: echo.texts.lead,
+      body: body('echo.html', markupWords(echo)),
       script: '/pages/echo.js',
     }),
     framedPage(['/reads.html'], {
       ...frame,
-      title: 'Read log · Tallystick care',
-      description: 'Who read the records of a person, and when.',
-      heading: 'Who read it',
-      lead: 'Whoever may read a person’s records may see who else did: assistants, people and programs, with the moment of each read. Sentences are not shown here.',
-      body: body('reads.html'),
+      ...inLanguage(reads),
+      facts: { ...facts, words: JSON.stringify(reads) },
+      title: `${reads.texts.reads} · Tallystick care`,
+      description: reads.texts.description,
+      heading: reads.texts.title,
+      lead: reads.texts.lead,
+      body: body('reads.html', markupWords(reads)),
       script: '/pages/reads.js',
     }),
     ...browserModules({

@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { MESSAGES } from '../wire/texts.ts'
-import { PAGE_WORDS, pageWords, requireWords, wordsFault } from './page-words.ts'
+import {
+  PAGE_WORDS,
+  type PageName,
+  type PageWords,
+  pageWords,
+  requireWords,
+  wordsFault,
+} from './page-words.ts'
 
 const english = PAGE_WORDS['en']
 if (english === undefined) throw new Error('no English')
-const { echo, shared } = english
+const { echo, ...others } = english
 
-const sentences = ({ texts }: ReturnType<typeof pageWords>) =>
+const sentences = ({ texts }: Pick<PageWords<PageName>, 'texts'>) =>
   Object.values(texts).filter((text) => typeof text === 'string' && /[.:]$/.test(text))
 
 describe('C37: what the pages say, in each language', () => {
@@ -18,27 +25,27 @@ describe('C37: what the pages say, in each language', () => {
   it('a message that is missing, loses a place, gains one, or lacks a form is found', () => {
     const { asOf, ...without } = echo
     for (const wrong of [
-      { shared },
-      { shared, echo: without },
-      { shared, echo: { ...echo, asOf: 'As of now.' } },
-      { shared, echo: { ...echo, asOf: `${asOf} {date}` } },
-      { shared, echo: { ...echo, print: '' } },
-      { shared, echo: { ...echo, followed: { other: '{count}' } } },
-      { shared, echo: { ...echo, followed: 'Followed.' } },
-      { shared: { ...shared, extra: 'x' }, echo },
+      others,
+      { ...others, echo: without },
+      { ...others, echo: { ...echo, asOf: 'As of now.' } },
+      { ...others, echo: { ...echo, asOf: `${asOf} {date}` } },
+      { ...others, echo: { ...echo, print: '' } },
+      { ...others, echo: { ...echo, followed: { other: '{count}' } } },
+      { ...others, echo: { ...echo, followed: 'Followed.' } },
+      { ...others, echo, extra: {} },
     ])
       expect(wordsFault('en', wrong)).toMatch(/^words of en: /)
   })
 
-  it('no sentence but English’s is English’s', () => {
-    const own = new Set(sentences(pageWords('en')))
+  it.each(['echo', 'reads'] as const)('%s: no sentence but English’s is English’s', (page) => {
+    const own = new Set(sentences(pageWords('en', page)))
     for (const language of Object.keys(MESSAGES).filter((name) => name !== 'en'))
-      expect(sentences(pageWords(language)).filter((text) => own.has(text))).toEqual([])
+      expect(sentences(pageWords(language, page)).filter((text) => own.has(text))).toEqual([])
   })
 
   it('without a language, or without a file of it, English stands in', () => {
     for (const tag of [undefined, 'pt-BR', 'und'])
-      expect(pageWords(tag)).toMatchObject({ language: 'en', isRightToLeft: false })
-    expect(pageWords('ar-EG')).toMatchObject({ language: 'ar', isRightToLeft: true })
+      expect(pageWords(tag, 'echo')).toMatchObject({ language: 'en', isRightToLeft: false })
+    expect(pageWords('ar-EG', 'reads')).toMatchObject({ language: 'ar', isRightToLeft: true })
   })
 })

@@ -26,11 +26,14 @@ type Translated = {
   }
 }
 
+/** A page in the service's language. */
+export type PageName = Exclude<keyof Groups, 'shared'>
+
 /** What one page says, with what all say, and in which language. */
-export type PageWords = {
+export type PageWords<Page extends PageName> = {
   readonly language: string
   readonly isRightToLeft: boolean
-  readonly texts: Translated['shared'] & Translated['echo']
+  readonly texts: Translated['shared'] & Translated[Page]
 }
 
 export const PAGE_WORDS: Readonly<Record<string, Translated>> = {
@@ -45,15 +48,20 @@ export const PAGE_WORDS: Readonly<Record<string, Translated>> = {
   tr,
 }
 
-/** The words for the pages of a service in that language. */
-export function pageWords(tag: string | undefined): PageWords {
+/** The words for a page of a service in that language. */
+export function pageWords<Page extends PageName>(
+  tag: string | undefined,
+  page: Page,
+): PageWords<Page> {
   const { language, isRightToLeft } = textsIn(tag)
-  const { echo, shared } = PAGE_WORDS[language] ?? en
-  return { language, isRightToLeft, texts: { ...shared, ...echo } }
+  const { [page]: own, shared } = PAGE_WORDS[language] ?? en
+  return { language, isRightToLeft, texts: { ...shared, ...own } }
 }
 
 /** For markup: each message by its name, with what is typed as code. */
-export const markupWords = ({ texts }: PageWords): Readonly<Record<string, Html>> =>
+export const markupWords = ({
+  texts,
+}: Pick<PageWords<PageName>, 'texts'>): Readonly<Record<string, Html>> =>
   Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) =>
       typeof text === 'string' ? [[name, withCode(text)]] : [],

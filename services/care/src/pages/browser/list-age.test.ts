@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { pageWords } from '../page-words.ts'
 import { listAge } from './list-age.ts'
 
-const head = { querySelector: () => ({ getAttribute: () => JSON.stringify(pageWords('en')) }) }
+const head = {
+  querySelector: () => ({ getAttribute: () => JSON.stringify(pageWords('en', 'echo')) }),
+}
 beforeAll(() => void vi.stubGlobal('document', head))
 afterAll(() => void vi.unstubAllGlobals())
 

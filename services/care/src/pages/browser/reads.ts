@@ -15,17 +15,19 @@ import { dayText } from './list-age.ts'
 import { readKnownSlots } from './read-record.ts'
 import { nameOfPrincipal, readSignIn, refusalWords, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
+import { localeOfPage, word } from './words.ts'
 
 const WAYS: Readonly<Record<string, string>> = {
-  'resources/read': 'read',
-  'tools/call': 'by a tool',
-  'prompts/get': 'by a prompt',
-  'verify/export': 'exported',
+  'resources/read': word('wayRead'),
+  'tools/call': word('wayTool'),
+  'prompts/get': word('wayPrompt'),
+  'verify/export': word('wayExport'),
 }
-const OUTCOMES = {
-  served: '',
-  not_found: ', in vain: there is no such record, or not for this reader',
-  broken: ', in vain: what is stored does not hold',
+
+function howWords({ outcome, way: name }: ReadShown): string {
+  const way = WAYS[name] ?? name
+  if (outcome === 'served') return way
+  return outcome === 'broken' ? word('broken', { way }) : word('notFound', { way })
 }
 
 const token = pageElement('token', HTMLInputElement)
@@ -35,22 +37,23 @@ const older = pageElement('older', HTMLButtonElement)
 /** The topic, and the version if one was named; all of an audience for an export. */
 function whatWords(uri: string): string {
   const read = parseRecordUri(uri)
-  if (read === undefined)
-    return uri.startsWith('care-internal:') ? 'all internal records' : 'all records'
-  const internal = read.slot.audience === 'assistant' ? ', internal' : ''
-  const version = read.version === undefined ? '' : `, version ${read.version}`
-  return `${elementText(read.slot.domain)}${version}${internal}`
+  if (read === undefined) return word(uri.startsWith('care-internal:') ? 'allInternal' : 'all')
+  const { slot, version } = read
+  const domain = elementText(slot.domain)
+  const what = version === undefined ? domain : word('versionOf', { domain, version })
+  return slot.audience === 'assistant' ? word('internal', { what }) : what
 }
 
-function row({ actor, at, label, outcome, uri, way }: ReadShown): HTMLElement {
+function row(read: ReadShown): HTMLElement {
+  const { actor, at, label, uri } = read
   const when = new Date(at)
   return element(
     'tr',
     {},
-    element('td', {}, element('time', { datetime: at }, when.toLocaleString())),
+    element('td', {}, element('time', { datetime: at }, when.toLocaleString(localeOfPage()))),
     element('td', { title: actor }, element('bdi', {}, nameOfPrincipal(label ?? actor))),
     element('td', {}, element('bdi', {}, whatWords(uri))),
-    element('td', {}, `${WAYS[way] ?? way}${OUTCOMES[outcome]}`),
+    element('td', {}, howWords(read)),
   )
 }
 
@@ -64,17 +67,17 @@ async function ask(before: number | undefined): Promise<ReadsAnswer | string> {
     const body: ReadsAnswer & { error_description?: string } = await answer.json()
     if (answer.ok) return body
     if (answer.status === 401) return refusalWords(body.error_description ?? 'refused')
-    if (answer.status === 403) return 'This token may not read the records of that person.'
-    return `The service answered ${answer.status}.`
+    if (answer.status === 403) return word('notAllowed')
+    return word('answered', { status: answer.status })
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    return error.message
+    return word('noAnswer')
   }
 }
 
 function forget(words: string): void {
   put('as-of', words)
-  put('reads-title', 'Reads')
+  put('reads-title', word('readsTitle'))
   pageElement('rows').replaceChildren()
   for (const id of ['reads', 'older', 'not-recorded']) pageElement(id).hidden = true
 }
@@ -85,16 +88,19 @@ let next: number | undefined
 async function show(before?: number): Promise<void> {
   asked += 1
   const mine = asked
-  if (before === undefined) forget('Asking…')
+  if (before === undefined) forget(word('asking'))
   const name = patient.value.trim()
   const answer = await ask(before)
   // Something newer was asked meanwhile.
   if (mine !== asked) return
   if (typeof answer === 'string') return put('as-of', answer)
   const { days, reads, recording } = answer
-  const words = reads.length === 0 && before === undefined ? 'No read is recorded. ' : ''
-  put('as-of', `${words}As of ${dayText(Date.now())}, for the last ${days} days.`)
-  pageElement('reads-title').replaceChildren('Reads of ', element('bdi', {}, elementText(name)))
+  const words = reads.length === 0 && before === undefined ? `${word('none')} ` : ''
+  put('as-of', words + word('asOf', { date: dayText(Date.now()), days }))
+  pageElement('reads-title').replaceChildren(
+    `${word('readsOf')} `,
+    element('bdi', {}, elementText(name)),
+  )
   pageElement('not-recorded').hidden = recording !== 'off'
   pageElement('rows').append(...reads.map(row))
   pageElement('reads').hidden = pageElement('rows').childElementCount === 0
@@ -106,11 +112,11 @@ async function show(before?: number): Promise<void> {
 async function useToken(text: string): Promise<void> {
   token.value = text
   asked += 1
-  forget('Nothing was asked yet.')
+  forget(word('nothingAsked'))
   pageElement('sign-out').hidden = text === ''
   const signIn = await readSignIn(text.trim())
   if (token.value !== text) return
-  put('signed-in', signInWords(signIn).replace(/, to read only.*$/, '.'))
+  put('signed-in', signInWords(signIn, true))
   const slots = await readKnownSlots(signIn.kind === 'signed-in' ? text.trim() : '')
   const names = new Set(slots.map((slot) => slot.patient))
   const options = [...names].sort().map((value) => element('option', { value }))

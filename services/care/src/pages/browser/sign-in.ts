@@ -3,7 +3,7 @@ import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
 import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 import { elementText } from '../../wire/text-of-others.ts'
-import { word } from './words.ts'
+import { localeOfPage, word } from './words.ts'
 
 export type SignIn =
   | { readonly kind: 'none' }
@@ -53,12 +53,14 @@ export const mayPublish = (signIn: SignIn): signIn is SignedIn =>
 /** A principal for a person: an issuer's is `iss|sub`, and only the latter says who it is. */
 export const nameOfPrincipal = (sub: string): string => elementText(sub.slice(sub.indexOf('|') + 1))
 
-/** What the page says about the sign-in. */
-export function signInWords(signIn: SignIn): string {
-  if (signIn.kind === 'none') return 'Not signed in.'
-  if (signIn.kind === 'unreachable') return 'The service cannot judge the token right now.'
+/** What the page says about the sign-in; a page that only reads does not miss the right to publish. */
+export function signInWords(signIn: SignIn, isReader = false): string {
+  if (signIn.kind === 'none') return word('notSignedIn')
+  if (signIn.kind === 'unreachable') return word('cannotJudge')
   if (signIn.kind === 'refused') return refusalWords(signIn.why)
-  const until = new Date(signIn.expiresAt).toLocaleTimeString()
-  const words = `Signed in as ${signIn.label ?? nameOfPrincipal(signIn.sub)} until ${until}`
-  return mayPublish(signIn) ? `${words}.` : `${words}, to read only: this token may not publish.`
+  const parts = {
+    name: signIn.label ?? nameOfPrincipal(signIn.sub),
+    until: new Date(signIn.expiresAt).toLocaleTimeString(localeOfPage()),
+  }
+  return word(mayPublish(signIn) || isReader ? 'signedIn' : 'signedInReader', parts)
 }

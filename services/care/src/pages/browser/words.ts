@@ -3,15 +3,17 @@ import { pageFact } from '@tallystick/service-kit/browser'
 import { fillPlaces, formFor, type Parts } from '../../wire/texts.ts'
 import type { PageWords } from '../page-words.ts'
 
-type Texts = PageWords['texts']
+/** Of all pages: a script names those of its own. */
+type Texts = PageWords<'echo'>['texts'] & PageWords<'reads'>['texts']
+type Words = Omit<PageWords<'echo'>, 'texts'> & { readonly texts: Texts }
 type WordName = {
   [Key in keyof Texts]: Texts[Key] extends string ? Key : never
 }[keyof Texts]
 type CountName = Exclude<keyof Texts, WordName>
 
-let read: PageWords | undefined
-function words(): PageWords {
-  const given: PageWords = read ?? JSON.parse(pageFact('words'))
+let read: Words | undefined
+function words(): Words {
+  const given: Words = read ?? JSON.parse(pageFact('words'))
   read = given
   return given
 }
