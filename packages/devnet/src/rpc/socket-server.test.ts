@@ -227,3 +227,28 @@ test('L2: a socket that is silent for five minutes is closed with 4002, and stop
   await own.stop()
   await vi.waitUntil(() => busy.closedWith() !== undefined, POLL)
 })
+
+test('L2: an answer that comes after its socket has closed leaves no timer behind', async () => {
+  const clock = manualClock(Date.UTC(2026, 0, 1))
+  const waiting = new Set<() => void>()
+  const counted = {
+    ...clock,
+    after(ms: number, run: () => void) {
+      const cancel = clock.after(ms, run)
+      if (ms === 300_000) waiting.add(cancel)
+      return () => {
+        waiting.delete(cancel)
+        cancel()
+      }
+    },
+  }
+  const own = await startDevnet({ clock: counted })
+  const { socket, closedWith } = await openSocket(wsUrl(own))
+  const call = { jsonrpc: '2.0', id: 1, method: 'eth_getBlockByNumber', params: ['0x2', true] }
+  const batch = JSON.stringify(Array.from({ length: 20 }, () => call))
+  for (let n = 0; n < 40; n += 1) socket.send(batch)
+  socket.close()
+  await vi.waitUntil(() => closedWith() !== undefined, POLL)
+  await own.stop()
+  expect(waiting.size).toBe(0)
+})

@@ -58,9 +58,14 @@ export function attachSocketServer(app: FastifyInstance, options: Options): void
   const tellLater = (): void => {
     stopTimer = timers.after(NOTICE_MS, () => {
       const notices = [...connections.values()].map((connection) => connection.tell())
-      void Promise.all(notices).finally(() => {
-        if (connections.size > 0) tellLater()
-      })
+      void Promise.all(notices)
+        .catch((cause: unknown) => {
+          // Blocks of a ledger that is being stopped cannot be read; what was missed is gone.
+          process.stderr.write(`devnet: sockets: ${String(cause)}\n`)
+        })
+        .finally(() => {
+          if (connections.size > 0) tellLater()
+        })
     })
   }
   app.server.on('upgrade', (request, stream, head) => {
@@ -94,6 +99,8 @@ function serve(socket: WebSocket, request: IncomingMessage, options: Options) {
   let cancelIdle: (() => void) | undefined
   const stayOpen = (): void => {
     cancelIdle?.()
+    // An answer may come after its socket has closed: no timer may outlive it.
+    if (socket.readyState !== socket.OPEN) return
     cancelIdle = timers.after(IDLE_MS_MAX, () => {
       socket.send(JSON.stringify({ jsonrpc: '2.0', error: IDLE, id: '1' }))
       socket.close(IDLE.code, IDLE.message)
