@@ -25,10 +25,15 @@ const { amounts, flag, ids, paging, publicKey, times, transactionType } = PARAME
 
 /** `/api/v1/accounts`, `/api/v1/accounts/{id}` and `/api/v1/balances`. */
 export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
-  const one = { ...paging, timestamp: times, transactions: flag, transactiontype: transactionType }
-  addMirrorRoute(app, { path: 'accounts/:id', parameters: one }, async (asked) => {
-    const { query, list } = asked
-    const entity = await findEntity(ledger, asked.params.id)
+  const ofAccount = {
+    ...paging,
+    timestamp: times,
+    transactions: flag,
+    transactiontype: transactionType,
+  }
+  addMirrorRoute(app, { path: 'accounts/:id', parameters: ofAccount }, async (request) => {
+    const { query, list } = request
+    const entity = await findEntity(ledger, request.params.id)
     if (entity.createdNs > query.timestamp.to) throw notFound()
     const [shown] = await show(ledger, [entity], query.timestamp.to)
     if (query.transactions === false) return { ...shown, transactions: [], links: { next: null } }
@@ -54,8 +59,8 @@ export function addAccountRoutes(app: FastifyInstance, ledger: Ledger): void {
 
   const balances = { path: 'balances', parameters: { ...many, timestamp: times } }
   addMirrorRoute(app, balances, async ({ query, list }) => {
-    const asked = { ...list, byDefault: 'desc' } as const
-    const { page, links } = await pageOfAccounts(ledger, query, asked)
+    const newestFirst = { ...list, byDefault: 'desc' } as const
+    const { page, links } = await pageOfAccounts(ledger, query, newestFirst)
     const shown = await show(ledger, page, query.timestamp.to)
     return {
       timestamp: shown[0]?.balance.timestamp ?? null,

@@ -39,8 +39,8 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
     toMirrorToken(findToken(ledger, params.id)),
   )
 
-  const held = { ...paging, 'account.balance': amounts, 'account.id': ids }
-  const holders = { path: 'tokens/:id/balances', parameters: held }
+  const ofHolders = { ...paging, 'account.balance': amounts, 'account.id': ids }
+  const holders = { path: 'tokens/:id/balances', parameters: ofHolders }
   addMirrorRoute(app, holders, ({ params, query, list }) => {
     const token = findToken(ledger, params.id)
     const rows = visibleEntities(ledger, query['account.id']).flatMap(({ id, ...holder }) => {

@@ -34,8 +34,8 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
     return pageOfTransactions(ledger, filter, list)
   })
 
-  const one = { path: 'transactions/:id', parameters: { nonce: whole, scheduled: flag } }
-  addMirrorRoute(app, one, async ({ params, query: { nonce, scheduled } }) => {
+  const byId = { path: 'transactions/:id', parameters: { nonce: whole, scheduled: flag } }
+  addMirrorRoute(app, byId, async ({ params, query: { nonce, scheduled } }) => {
     const id = readTransactionId(params.id, 'transactionId')
     const asked = ledger.records
       .byTransactionId(id)

@@ -82,17 +82,17 @@ function forget(words: string): void {
   for (const id of ['reads', 'older', 'not-recorded']) pageElement(id).hidden = true
 }
 
-let asked = 0
+let lastAsk = 0
 let next: number | undefined
 /** Shows the newest page, or the one below what is shown. */
 async function show(before?: number): Promise<void> {
-  asked += 1
-  const mine = asked
+  lastAsk += 1
+  const mine = lastAsk
   if (before === undefined) forget(word('asking'))
   const name = patient.value.trim()
   const answer = await ask(before)
   // Something newer was asked meanwhile.
-  if (mine !== asked) return
+  if (mine !== lastAsk) return
   if (typeof answer === 'string') return put('as-of', answer)
   const { days, reads, recording } = answer
   const words = reads.length === 0 && before === undefined ? `${word('none')} ` : ''
@@ -111,7 +111,7 @@ async function show(before?: number): Promise<void> {
 /** Another token, or none: what the last one showed goes. */
 async function useToken(text: string): Promise<void> {
   token.value = text
-  asked += 1
+  lastAsk += 1
   forget(word('nothingAsked'))
   pageElement('sign-out').hidden = text === ''
   const signIn = await readSignIn(text.trim())
