@@ -55,7 +55,7 @@ export const isContinued = async (
 export async function requireContinued(
   last: CheckpointReading,
   { journal, noun }: { readonly journal: Pick<Journal, 'size' | 'rootAt'>; readonly noun: string },
-  { acceptCommand, Unavailable }: Refusing,
+  { acceptCommand, Unavailable, Behind = Unavailable }: Refusing,
 ): Promise<void> {
   if (last.kind === 'absent') return
   const signed = last.kind === 'checkpoint' ? last.checkpoint : undefined
@@ -66,12 +66,16 @@ export async function requireContinued(
       signed.size > journal.size
         ? `its last signed checkpoint counts ${signed.size} entries, ${journal.size} of them are here`
         : `its entries do not hash to its last signed checkpoint, of ${signed.size}`
-  throw new Unavailable(
+  throw new Behind(
     `${noun} is refused: ${reason}. If a backup was restored on purpose, run "${acceptCommand}"`,
   )
 }
 
-type Refusing = { readonly acceptCommand: string; readonly Unavailable: UnavailableError }
+type Refusing = {
+  readonly acceptCommand: string
+  readonly Unavailable: UnavailableError
+  readonly Behind?: UnavailableError
+}
 
 type Head = Pick<CompactRange, 'size' | 'rootHash'>
 

@@ -130,15 +130,16 @@ export function readCountedHeads<Name extends string>(
 ): Heads<Name> {
   const storedHeads = readStoredHeads(ask, kind)
   return eachJournal(kind, (table, name) => {
+    const { Behind = kind.Unavailable } = kind
     const last = readings[name]
     if (last.kind === 'refused')
-      throw new kind.Unavailable(
+      throw new Behind(
         `${files[name].path} is not signed by this store’s checkpoint key, or was altered; if that is intended, run "${kind.acceptCommand}"`,
       )
     const checkpoint = last.kind === 'checkpoint' ? last.checkpoint : undefined
     const reading = readLeaves(ask, table, checkpoint)
     const refused = (reason: string): Error =>
-      new kind.Unavailable(
+      new Behind(
         `${table.noun} is refused: ${reason}. If a backup was restored on purpose, run "${kind.acceptCommand}"`,
       )
     if (reading.kind === 'refused') throw refused(reading.reason)

@@ -24,6 +24,8 @@ export type StoreKind<Name extends string, Table extends JournalTable> = {
   readonly writesPerCommitMax: number
   /** The service's own error. */
   readonly Unavailable: UnavailableError
+  /** The same, of a store that an operator must judge: it does not come to what it signed. By default `Unavailable`. */
+  readonly Behind?: UnavailableError
   /** The command that signs a restored backup, such as `care accept-backup`. */
   readonly acceptCommand: string
   /** Set if bodies may be sealed. */

@@ -43,6 +43,7 @@ export { type ManualClock, manualClock } from './manual-clock.ts'
 export { createMetrics, type MetricTable } from './metrics.ts'
 export { type PostAnswer, postChecked, type ResolveName } from './post-checked.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
+export type { RefusedStart } from './refusing-service.ts'
 export { type BackOff, type BackOffLimits, createBackOff, retry } from './retry.ts'
 export { createRetryingDelivery } from './retrying-delivery.ts'
 export {

@@ -10,6 +10,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { type Environment, loadConfig, slipSentence } from './config.ts'
 import { createLogger, type LogOutput, lastLinesWritten, openLogOutput } from './logging.ts'
 import { createMetrics } from './metrics.ts'
+import { createRefusingService, type RefusedStart } from './refusing-service.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** A service built from one configuration; `runService` makes it listen. */
@@ -202,6 +203,10 @@ type RunOptions<Schema extends z.ZodObject> = {
     readonly logger: FastifyBaseLogger
     readonly environment: Environment
   }) => Promise<Service>
+  /** What is served in the service's place if an operator must judge why it cannot start; undefined otherwise. */
+  readonly refused?:
+    | ((error: unknown, config: z.output<Schema>) => RefusedStart | undefined)
+    | undefined
   /** A sentence for the operator if the service cannot start; undefined for a bug, which is thrown. */
   readonly startRefusal?: ((error: unknown) => string | undefined) | undefined
 }
@@ -229,12 +234,17 @@ function countDroppedLines(registry: Registry, output: LogOutput): void {
 export async function runService<Schema extends z.ZodObject>(
   options: RunOptions<Schema>,
 ): Promise<void> {
-  const { name, environment, startRefusal } = options
+  const { name, environment, refused, startRefusal } = options
   const { config, slips } = loadConfig(options.schema, environment)
   const { logger, output } = openLog(name, config.LOG_LEVEL)
   const service = await options
     .create({ config, clock: systemClock, logger, environment })
-    .catch((error: unknown) => {
+    .catch((error: unknown): Promise<Service> => {
+      const start = refused?.(error, config)
+      if (start !== undefined) {
+        process.stderr.write(`Nothing is served: ${start.sentence}\n`)
+        return createRefusingService(start, { clock: systemClock, logger })
+      }
       const refusal = startRefusal?.(error)
       if (refusal === undefined) throw error
       process.stderr.write(`${refusal}\n`)

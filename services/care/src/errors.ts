@@ -69,7 +69,7 @@ export const careErrors = {
   store_behind: {
     status: 503,
     meaning:
-      'The store was put back: witnesses have seen records that it does not have. Nothing is read or written until the operator has brought them back or given them up; `message` says what is missing.',
+      'The store was put back: witnesses, or its own last checkpoint, have seen records that it does not have. Nothing is read or written until the operator has brought them back or given them up; `message` says what is missing.',
     retryAfterSeconds: RETRY_SECONDS,
   },
   store_unavailable: {

@@ -1,11 +1,11 @@
 /** The process as an operator starts and stops it. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterAll, expect, test } from 'vitest'
-import { testEnvironment } from './testing/care.fixture.ts'
+import { signatureOf, testEnvironment } from './testing/care.fixture.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'care-main-'))
@@ -43,4 +43,64 @@ test('S6: it answers, and exits 0 on SIGTERM; a second process on its store does
   const { code, output } = await first.ended
   expect(code).toBe(0)
   expect(output).toContain('"msg":"stopped"')
+})
+
+async function write(url: string, value: string): Promise<number> {
+  const body = JSON.stringify({ patient: 'ann', domain: 'tea', value, authorId: 'dr-osei' })
+  const timestamp = new Date().toISOString()
+  const headers = {
+    'content-type': 'application/json',
+    'x-care-timestamp': timestamp,
+    'x-care-signature': signatureOf({ timestamp, body }),
+  }
+  return (await fetch(`${url}/write`, { method: 'POST', headers, body })).status
+}
+
+test('C42: a store behind its own checkpoint file makes /ready red with the sentence, and nothing is read or written until it is accepted', async () => {
+  const place = environment('back.db', { WITNESSES: '[]' })
+  const served = async (use: (url: string) => Promise<void>): Promise<string> => {
+    const service = start(place)
+    try {
+      await use(await service.url())
+    } finally {
+      service.kill('SIGTERM')
+    }
+    return (await service.ended).errors
+  }
+  const path = place.DATABASE_PATH
+  await served(async (url) => expect(await write(url, 'Take ten drops.')).toBe(200))
+  cpSync(path, `${path}.old`)
+  await served(async (url) => expect(await write(url, 'Take five drops.')).toBe(200))
+  cpSync(`${path}.old`, path)
+
+  const sentence =
+    'the user journal is refused: its last signed checkpoint counts 2 entries, 1 of them are stored in order. If a backup was restored on purpose, run "care accept-backup"'
+  const errors = await served(async (url) => {
+    const ready = await fetch(`${url}/ready`)
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { checks: { store: { reason: 'store_behind', details: { sentence } } } },
+    ])
+    expect(await write(url, 'Take two drops.')).toBe(503)
+    for (const door of ['/', '/mcp', '/verify', '/verify/checkpoint', '/reads', '/clinician']) {
+      const refused = await fetch(url + door)
+      const body = await refused.json()
+      expect([door, refused.status, body]).toEqual([
+        door,
+        503,
+        { error: 'store_behind', message: sentence },
+      ])
+    }
+    expect(await (await fetch(`${url}/health`)).json()).toEqual({ ok: true, sessions: 0 })
+  })
+  expect(errors).toBe(`Nothing is served: ${sentence}\n`)
+
+  // The process that refuses holds nothing open.
+  const command = fileURLToPath(new URL('command/main.ts', import.meta.url))
+  const accepted = startServiceProcess([command, 'accept-backup'], place)
+  expect((await accepted.ended).code).toBe(0)
+  await served(async (url) => {
+    expect((await fetch(`${url}/ready`)).status).toBe(200)
+    expect(await write(url, 'Take two drops.')).toBe(200)
+  })
 })

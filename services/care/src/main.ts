@@ -1,6 +1,7 @@
 import { runService } from '@tallystick/service-kit'
 import { careConfigSchema } from './config.ts'
 import { RecordStoreUnavailable } from './domain/record-store.ts'
+import { refusedCare } from './refused-care.ts'
 import { createCareService } from './service.ts'
 
 await runService({
@@ -8,6 +9,7 @@ await runService({
   schema: careConfigSchema,
   environment: process.env,
   create: createCareService,
+  refused: refusedCare,
   startRefusal: (error) =>
     error instanceof RecordStoreUnavailable
       ? `The records cannot be served: ${error.message}`

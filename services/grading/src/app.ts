@@ -26,7 +26,7 @@ import type { SaleDoorDeps } from './routes/sale-job.ts'
 import { addSaleRoutes } from './routes/sale-route.ts'
 import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 
-const GRADING_VERSION = '0.1.0'
+export const GRADING_VERSION = '0.1.0'
 
 type GradingAppDeps = FreeRouteDeps &
   CoverageDeps &

@@ -66,6 +66,12 @@ export const gradingErrors = {
     meaning: 'The ledger cannot be read or written; nothing was charged.',
     retryAfterSeconds: 5,
   },
+  store_behind: {
+    status: 503,
+    meaning:
+      'The ledger was put back: its own last checkpoint counts entries that it does not have. Nothing is read, sold or charged until the operator has brought them back or given them up; `message` says what is missing.',
+    retryAfterSeconds: 5,
+  },
   long_work_unavailable: {
     status: 503,
     meaning:

@@ -52,21 +52,39 @@ test('a file that is not a ledger ends the start with a message', async () => {
   expect(errors).toMatch(/^Grades cannot be served: .+\n$/)
 })
 
-test('an older file in the ledger’s place ends the start with one sentence, and exits 1', async () => {
+test('an older file in the ledger’s place makes /ready red with the sentence, and nothing is sold', async () => {
   const ledger = makeLedgerFolder()
   try {
     await ledger.loseTail()
     // The key that signed it, in the service's place for it.
     const key = Buffer.from(ledger.identity.checkpointSeed).toString('base64')
     writeFileSync(`${ledger.path}.checkpoint-key`, key)
-    const { code, errors } = await startGradingProcess(
-      environment('', { DATABASE_PATH: ledger.path }),
-    ).ended
-    expect({ code, errors }).toEqual({
-      code: 1,
-      errors:
-        'Grades cannot be served: the ledger is refused: its last signed checkpoint counts 3 entries, 1 of them are here. If a backup was restored on purpose, run "grading accept-backup"\n',
-    })
+    const service = startGradingProcess(environment('', { DATABASE_PATH: ledger.path }))
+    const url = await service.url()
+    const sentence =
+      'the ledger is refused: its last signed checkpoint counts 3 entries, 1 of them are here. If a backup was restored on purpose, run "grading accept-backup"'
+    const ready = await fetch(`${url}/ready`)
+    expect([ready.status, await ready.json()]).toMatchObject([
+      503,
+      { checks: { ledger: { reason: 'store_behind', details: { sentence } } } },
+    ])
+    for (const [path, method] of [
+      ['/api/grade', 'POST'],
+      ['/api/coverage', 'POST'],
+      ['/mcp', 'POST'],
+      ['/', 'GET'],
+    ] as const) {
+      const refused = await fetch(url + path, { method })
+      expect([path, refused.status, await refused.json()]).toEqual([
+        path,
+        503,
+        { error: 'store_behind', message: sentence },
+      ])
+    }
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    service.kill('SIGTERM')
+    const { code, errors } = await service.ended
+    expect({ code, errors }).toEqual({ code: 0, errors: `Nothing is served: ${sentence}\n` })
   } finally {
     ledger.remove()
   }

@@ -1,6 +1,7 @@
 import { runService } from '@tallystick/service-kit'
 import { gradingConfigSchema } from './config.ts'
 import { GradingStoreUnavailable } from './domain/grading-store.ts'
+import { refusedGrading } from './refused-grading.ts'
 import { createGradingService, WrongToken } from './service.ts'
 
 await runService({
@@ -8,6 +9,7 @@ await runService({
   schema: gradingConfigSchema,
   environment: process.env,
   create: createGradingService,
+  refused: refusedGrading,
   startRefusal: (error) =>
     error instanceof GradingStoreUnavailable || error instanceof WrongToken
       ? `Grades cannot be served: ${error.message}`

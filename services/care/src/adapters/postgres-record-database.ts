@@ -34,6 +34,7 @@ export const POSTGRES_RECORDS = {
   migrations: [readFileSync(new URL('./postgres-records.schema.sql', import.meta.url), 'utf8')],
   writesPerCommitMax: RECORDS.writesPerCommitMax,
   Unavailable: RECORDS.Unavailable,
+  Behind: RECORDS.Behind,
   acceptCommand: RECORDS.acceptCommand,
   seal: RECORDS.seal,
 } as const satisfies PostgresStoreKind<Audience>

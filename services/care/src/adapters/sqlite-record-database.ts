@@ -3,7 +3,7 @@
 // body is the journal entry; nothing else stores the record's content.
 import { readFileSync } from 'node:fs'
 import { besideDatabase, guardsOf, type SqliteKind } from '@tallystick/journal-store'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { RecordStoreUnavailable, StoreBehind } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 
 /** Where the keys of chains are, unless CHAIN_KEYS_PATH says otherwise; in memory too. */
@@ -39,6 +39,7 @@ export const RECORDS = {
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,
   Unavailable: RecordStoreUnavailable,
+  Behind: StoreBehind,
   journals: { user: journalOf('user'), assistant: journalOf('assistant') },
   // More would block the event loop for over 20 ms.
   writesPerCommitMax: 512,

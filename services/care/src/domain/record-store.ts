@@ -298,7 +298,10 @@ export class ChainKeyLost extends RecordStoreUnavailable {
   override readonly name = 'ChainKeyLost'
 }
 
-/** Witnesses have seen records that are not here: the store was put back (C42). Nothing of it may be served or added to. */
+/**
+ * The store was put back: witnesses have seen records that are not here, or it does not come to its own last checkpoint (C42).
+ * Nothing of it may be served or added to.
+ */
 export class StoreBehind extends RecordStoreUnavailable {
   override readonly name = 'StoreBehind'
 }

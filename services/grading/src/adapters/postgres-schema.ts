@@ -1,7 +1,7 @@
 /** The store on PostgreSQL: postgres-ledger.schema.sql. */
 import { readFileSync } from 'node:fs'
 import type { PostgresStoreKind } from '@tallystick/journal-store/postgres'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-store.ts'
 
 export const POSTGRES_LEDGER = {
   schema: 'grading',
@@ -22,5 +22,6 @@ export const POSTGRES_LEDGER = {
   // They hold the head's lock, and a paid pick waits for it.
   writesPerCommitMax: 256,
   Unavailable: GradingStoreUnavailable,
+  Behind: GradingStoreBehind,
   acceptCommand: 'grading accept-backup',
 } as const satisfies PostgresStoreKind<'ledger'>

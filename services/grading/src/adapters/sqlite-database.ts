@@ -11,7 +11,7 @@ import {
   type SqliteFileKind,
   type SqliteKind,
 } from '@tallystick/journal-store'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-store.ts'
 
 /** The ledger's store, which several processes may write. */
 export const LEDGER = {
@@ -22,6 +22,7 @@ export const LEDGER = {
   // An import commits several times a second.
   busyTimeoutMs: 5_000,
   Unavailable: GradingStoreUnavailable,
+  Behind: GradingStoreBehind,
   journals: {
     ledger: {
       noun: 'the ledger',

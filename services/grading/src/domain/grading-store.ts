@@ -127,5 +127,10 @@ export type GradingStore = LedgerReader & {
 
 /** The store cannot be read or written. */
 export class GradingStoreUnavailable extends Error {
-  override readonly name = 'GradingStoreUnavailable'
+  override readonly name: string = 'GradingStoreUnavailable'
+}
+
+/** The ledger does not come to its last signed checkpoint: it was put back or altered. An operator must judge it. */
+export class GradingStoreBehind extends GradingStoreUnavailable {
+  override readonly name = 'GradingStoreBehind'
 }
