@@ -6,6 +6,7 @@ export {
 } from './checkpoint-file.ts'
 export { openDiskProbe } from './disk-probe.ts'
 export { headOfRow } from './journal.ts'
+export { type Lease, OWN_LEASE } from './lease.ts'
 export { besideDatabase, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
 export {
   type BodySeal,

@@ -11,6 +11,7 @@ import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgr
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
+import { openPostgresLease } from './postgres-lease.ts'
 import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fixture.ts'
 import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
@@ -157,6 +158,20 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       expect(find).toHaveBeenCalledTimes(2)
       pair.thawPrimary()
       await expect.poll(() => add(connection, 5).catch(() => 'refused'), POLL).not.toBe('refused')
+    })
+
+    it('G12: on a server that hangs a lease is nobody’s after its time, and is held again on the promoted one', async () => {
+      const lease = await openPostgresLease(
+        new PostgresDoor(server()),
+        { name: 'work', schema: 'notes', process: 'first' },
+        { onProblem: () => undefined },
+      )
+      endings.push(() => lease.close())
+      expect(lease.epoch()).toBe(1)
+      pair.freezePrimary()
+      await expect.poll(() => lease.isHeld(), POLL).toBe(false)
+      pair.promoteStandby()
+      await expect.poll(() => lease.epoch(), POLL).toBe(1)
     })
 
     it('the old primary that comes back takes nothing: what was open to it is cut, and whoever starts now, or elsewhere, takes the newer one', async () => {

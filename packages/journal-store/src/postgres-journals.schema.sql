@@ -65,3 +65,60 @@ BEGIN
     RAISE EXCEPTION 'another process took the place' USING ERRCODE = 'TS001';
   END IF;
 END $$;
+
+CREATE TABLE leases ( -- work that one process does for all; whoever takes it from another moves the epoch on
+  name text COLLATE "C" PRIMARY KEY,
+  holder text COLLATE "C" NOT NULL,
+  epoch bigint NOT NULL,
+  ends_at timestamptz NOT NULL
+);
+-- Takes the lease, or goes on with it: whoever slept over its end, and nobody took it, keeps its epoch. Null while it is another's.
+CREATE FUNCTION take_lease(lease text, process text, ttl interval) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE taken bigint;
+BEGIN
+  INSERT INTO leases AS old VALUES (lease, process, 1, clock_timestamp() + ttl)
+    ON CONFLICT (name) DO UPDATE
+      SET epoch = old.epoch + (old.holder <> process)::int, holder = process, ends_at = clock_timestamp() + ttl
+      WHERE old.holder = process OR old.ends_at < clock_timestamp()
+    RETURNING epoch INTO taken;
+  RETURN taken;
+END $$;
+CREATE FUNCTION leave_lease(lease text, process text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  UPDATE leases SET ends_at = '-infinity' WHERE name = lease AND holder = process
+$$;
+CREATE FUNCTION require_lease(lease text, mine bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  -- Nobody takes it before this transaction ends.
+  PERFORM FROM leases WHERE name = lease AND epoch = mine FOR SHARE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'another process took the lease' USING ERRCODE = 'TS002';
+  END IF;
+END $$;
+
+CREATE TABLE processes ( -- who serves this store; whoever says nothing for ten seconds is forgotten, with all that hangs on its row
+  id uuid PRIMARY KEY,
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE FUNCTION see_process(mine uuid, is_new boolean, forgotten_after interval)
+RETURNS TABLE (is_known boolean, living bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  DELETE FROM processes WHERE id IN (
+    SELECT id FROM processes WHERE seen_at < clock_timestamp() - forgotten_after FOR UPDATE SKIP LOCKED);
+  IF is_new THEN
+    -- The answer of its COMMIT may have been lost.
+    INSERT INTO processes VALUES (mine) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
+  ELSE
+    UPDATE processes SET seen_at = clock_timestamp() WHERE id = mine;
+  END IF;
+  is_known := FOUND;
+  living := (SELECT count(*) FROM processes);
+  RETURN NEXT;
+END $$;
+CREATE FUNCTION leave_process(mine uuid) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  DELETE FROM processes WHERE id = mine
+$$;

@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresDoor } from './postgres-door.ts'
-import { openPostgresPlace } from './postgres-place.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -83,36 +82,5 @@ describe.skipIf(postgresMissing !== undefined)(
         expect((await runSql(owner, 'SELECT FROM notes.notes')).rowCount).toBe(0)
       },
     )
-
-    it('G12: a place to work in is one process’s at a time, and the next one’s when that is gone', async () => {
-      const [first, second] = [door(), door()].map((each) =>
-        openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
-      )
-      endings.push(async () => second?.close())
-      expect([await first?.isMine(), await second?.isMine(), await first?.isMine()]).toEqual([
-        true,
-        false,
-        true,
-      ])
-      await first?.close()
-      expect([await first?.isMine(), await second?.isMine()]).toEqual([false, true])
-    })
-
-    it('a place to work in whose connection was cut is not its own any more once another took it', async () => {
-      const [first, second] = [door(), door()].map((each) =>
-        openPostgresPlace(each, { schema: 'notes', name: 'polling' }),
-      )
-      endings.push(
-        async () => first?.close(),
-        async () => second?.close(),
-      )
-      expect(await first?.isMine()).toBe(true)
-      await runSql(owner, CUT)
-      expect([await second?.isMine(), await first?.isMine(), await second?.isMine()]).toEqual([
-        true,
-        false,
-        true,
-      ])
-    })
   },
 )

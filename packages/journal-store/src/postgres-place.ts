@@ -4,7 +4,6 @@
  * transaction of a holder makes sure of its own: what it writes after that is refused.
  */
 
-import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import type { PostgresLine } from './postgres-line.ts'
 
@@ -63,37 +62,4 @@ export async function keepPlace(
   await line.run(door.placeCheck)
   // If the server still holds the lock for the lost connection, the epoch alone stands for the place.
   await isLocked(line, place)
-}
-
-/** A place that a process may do without. */
-export type PostgresPlace = {
-  /** Whether this process has it now; takes it if nobody has. */
-  readonly isMine: () => Promise<boolean>
-  readonly close: () => Promise<void>
-}
-
-/** Opens a place for work that one of several processes does; it ends with its connection, and another process takes it. */
-export function openPostgresPlace(door: PostgresDoor, place: PlaceName): PostgresPlace {
-  const connection = new PostgresConnection(door, { schema: place.schema })
-  let taken: { readonly line: PostgresLine; readonly check: string } | undefined
-  return {
-    isMine: async () => {
-      let line: PostgresLine | undefined
-      try {
-        line = await connection.use()
-        if (taken?.line !== line) {
-          taken = undefined
-          if (!(await isLocked(line, place))) return false
-          taken = { line, check: await moveOn(line, place) }
-        }
-        await line.run(taken.check)
-        return true
-      } catch {
-        // Whoever cannot be sure has it not.
-        await connection.drop(line)
-        return false
-      }
-    },
-    close: () => connection.end(),
-  }
 }

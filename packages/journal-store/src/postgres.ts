@@ -15,8 +15,9 @@ export type { StoreMove } from './moved-rows.ts'
 export { acceptPostgresBackup } from './postgres-backup.ts'
 export { MAKE_OWN, PostgresConnection, type PostgresRun } from './postgres-connection.ts'
 export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
+export { openPostgresLease } from './postgres-lease.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
-export { openPostgresPlace, type PostgresPlace } from './postgres-place.ts'
+export { openPostgresProcess, type PostgresProcess } from './postgres-process.ts'
 export {
   openPostgresStore,
   openPostgresStoreReader,

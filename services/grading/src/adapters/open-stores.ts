@@ -1,7 +1,10 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL if a connection string is given, else SQLite's files. */
+import { randomUUID } from 'node:crypto'
 import {
   checkpointOrigin,
+  type Lease,
   loadCheckpointSeed,
+  OWN_LEASE,
   openDiskProbe,
   type StoreOwner,
   type WriteTrouble,
@@ -83,24 +86,30 @@ export async function openStores(
     const ledger = await openSqliteGradingStore(owner)
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
       writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
-      mayPoll: async () => true,
+      mayPoll: askLease(OWN_LEASE),
       stopping: () => undefined,
     })
   }
-  const { openPostgresGradingStore, openPostgresPlace, openWriteProbe, PostgresDoor } =
+  const { openPostgresGradingStore, openPostgresLease, openWriteProbe, PostgresDoor } =
     await loadPostgres()
   const server = { ...serverOf(DATABASE_URL), databasePath }
   const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
   const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
-  const poller = openPostgresPlace(door, { schema: 'grading', name: 'grading poller' })
+  const poller = await openPostgresLease(
+    door,
+    { schema: 'grading', name: 'poller', process: randomUUID() },
+    { onProblem },
+  )
   const probe = openWriteProbe(door, onProblem)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock }), {
     writeTrouble: probe.trouble,
-    mayPoll: poller.isMine,
+    mayPoll: askLease(poller),
     stopping: () => door.stop(onProblem),
     close: async () => void (await Promise.all([poller.close(), probe.end()])),
   })
 }
+
+const askLease = (poller: Pick<Lease, 'isHeld'>) => async () => poller.isHeld()
 
 async function closingTogether(
   ledger: GradingStore,
