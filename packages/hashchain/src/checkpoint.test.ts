@@ -2,8 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import merkle from '../vectors/merkle.json' with { type: 'json' }
 import notes from '../vectors/note.json' with { type: 'json' }
-import { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
-import { openNote } from './signed-note.ts'
+import { formatCheckpoint, openCheckpoint, openNote, parseCheckpoint } from './checkpoint.ts'
 
 const rootHash = Buffer.from(merkle.rootHashes[8] ?? '', 'hex')
 const origin = 'care.example.org/user'
@@ -16,10 +15,13 @@ describe('checkpoints', () => {
     expect(formatCheckpoint({ origin, size: 8, rootHash })).toBe(vector.text)
     const opened = openNote(vector)
     expect(opened).toEqual({ kind: 'opened', text: vector.text })
-    expect(parseCheckpoint(vector.text)).toEqual({
+    const read = {
       kind: 'checkpoint',
       checkpoint: { origin, size: 8, rootHash, extensionLines: [] },
-    })
+    }
+    expect(parseCheckpoint(vector.text)).toEqual(read)
+    expect(openCheckpoint(vector)).toEqual(read)
+    expect(openCheckpoint({ ...vector, verifierKey: '' }).kind).toBe('refused')
   })
 
   test('round-trips', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/cosignature.json' with { type: 'json' }
+import { createNoteSigner, openNote } from './checkpoint.ts'
 import { isCosignatureKey, openCosignature } from './cosignature.ts'
-import { createNoteSigner, openNote } from './signed-note.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 import { createCosigner } from './testing/cosigner.ts'
 

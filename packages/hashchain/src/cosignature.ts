@@ -2,7 +2,7 @@
  * C2SP cosignatures (https://c2sp.org/tlog-cosignature, `cosignature/v1`) with Ed25519. A witness states that, at a given
  * time, a checkpoint was the largest it had seen of that journal and was consistent with all earlier ones.
  */
-import { type NoteAndKey, type RefusedNote, readVerifierKey, signaturesBy } from './signed-note.ts'
+import { type NoteAndKey, type RefusedNote, readVerifierKey, signaturesBy } from './checkpoint.ts'
 
 /** The signature type of an Ed25519 cosignature in the signed-note format. */
 export const ALGORITHM_COSIGNATURE = 0x04

@@ -1,5 +1,11 @@
 export { canonicalJson } from './canonical-json.ts'
-export { formatCheckpoint, parseCheckpoint } from './checkpoint.ts'
+export {
+  createNoteSigner,
+  formatCheckpoint,
+  openCheckpoint,
+  openNote,
+  parseCheckpoint,
+} from './checkpoint.ts'
 export { isCosignatureKey, openCosignature } from './cosignature.ts'
 export {
   consistencyProof,
@@ -30,7 +36,6 @@ export {
   sealedKeyId,
   sealValue,
 } from './seal.ts'
-export { createNoteSigner, openNote } from './signed-note.ts'
 export {
   GENESIS_PREV_HASH,
   preimageHash,

@@ -2,7 +2,7 @@ import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/note.json' with { type: 'json' }
-import { createNoteSigner, openNote } from './signed-note.ts'
+import { createNoteSigner, openNote } from './checkpoint.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
 const seedOf = (byte: number): Buffer => Buffer.alloc(32, byte)

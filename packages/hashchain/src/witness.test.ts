@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { formatCheckpoint } from './checkpoint.ts'
+import { createNoteSigner, formatCheckpoint } from './checkpoint.ts'
 import { openCosignature } from './cosignature.ts'
 import { consistencyProof } from './merkle-proof.ts'
 import { leafHash, rootOf } from './merkle-tree.ts'
-import { createNoteSigner } from './signed-note.ts'
 import { createCosigner } from './testing/cosigner.ts'
 import { formatWitnessRequest, readCosignatures } from './witness.ts'
 

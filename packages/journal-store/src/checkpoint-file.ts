@@ -8,8 +8,7 @@ import {
   type CompactRange,
   createNoteSigner,
   formatCheckpoint,
-  openNote,
-  parseCheckpoint,
+  openCheckpoint,
   type TreeHead,
 } from '@tallystick/hashchain'
 import {
@@ -184,9 +183,8 @@ function openOwnNote(
   } catch {
     return { kind: 'refused' } // no name at all
   }
-  const opened = openNote({ note, verifierKey })
-  const parsed = opened.kind === 'opened' ? parseCheckpoint(opened.text) : opened
-  return parsed.kind === 'checkpoint' ? parsed : { kind: 'refused' }
+  const opened = openCheckpoint({ note, verifierKey })
+  return opened.kind === 'checkpoint' ? opened : { kind: 'refused' }
 }
 
 /** The origin of a service's checkpoints: its address without a scheme, as C2SP recommends, and its name. */

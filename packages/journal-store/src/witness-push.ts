@@ -6,7 +6,7 @@
  */
 import {
   formatWitnessRequest,
-  openNote,
+  openCheckpoint,
   parseCheckpoint,
   readCosignatures,
   type TreeHead,
@@ -175,9 +175,9 @@ function takeLastCosigned(
   witnesses: readonly Watched[],
   ownKey: string,
 ): LastCosigned | undefined {
-  const checkpoint = checkpointIn(text)
-  if (checkpoint === undefined || openNote({ note: text, verifierKey: ownKey }).kind === 'refused')
-    return undefined
+  const opened = openCheckpoint({ note: text, verifierKey: ownKey })
+  if (opened.kind !== 'checkpoint') return undefined
+  const { checkpoint } = opened
   const { size } = checkpoint
   const split = text.indexOf('\n', text.lastIndexOf('\n\n') + 2) + 1
   const [note, answer] = [text.slice(0, split), text.slice(split)]

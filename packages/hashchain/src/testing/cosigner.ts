@@ -1,5 +1,5 @@
+import { createNoteKey, type NoteKeyOptions } from '../checkpoint.ts'
 import { ALGORITHM_COSIGNATURE, cosignedMessage, TIME_BYTES } from '../cosignature.ts'
-import { createNoteKey, type NoteKeyOptions } from '../signed-note.ts'
 
 /** The witness's side, with the code that signs notes: its key, and its line over a checkpoint's text at a Unix time. */
 export function createCosigner(options: NoteKeyOptions) {

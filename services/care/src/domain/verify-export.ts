@@ -3,8 +3,7 @@
 import {
   type CompactRange,
   createCompactRange,
-  openNote,
-  parseCheckpoint,
+  openCheckpoint,
   versionPreimage,
 } from '@tallystick/hashchain'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
@@ -251,11 +250,9 @@ class ExportCheck {
     this.#requireEntries(journal, state.tree.size)
     const keys = this.#verifierKeys.length === 0 ? [line.verifierKey] : this.#verifierKeys
     for (const verifierKey of keys) {
-      const opened = openNote({ note, verifierKey })
-      if (opened.kind !== 'opened') continue
-      const read = parseCheckpoint(opened.text)
-      if (read.kind !== 'checkpoint') continue
-      const { size, rootHash, origin } = read.checkpoint
+      const opened = openCheckpoint({ note, verifierKey })
+      if (opened.kind !== 'checkpoint') continue
+      const { size, rootHash, origin } = opened.checkpoint
       if (size !== state.tree.size)
         this.#problems.push(
           `the ${journal} journal has ${state.tree.size} leaves, its checkpoint says ${size}`,

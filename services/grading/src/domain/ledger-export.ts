@@ -1,11 +1,5 @@
 /** An export of the ledger: writing it, and checking it by itself. */
-import {
-  createCompactRange,
-  leafHash,
-  openNote,
-  parseCheckpoint,
-  type TreeHead,
-} from '@tallystick/hashchain'
+import { createCompactRange, leafHash, openCheckpoint, type TreeHead } from '@tallystick/hashchain'
 import { z } from 'zod'
 import type { GradingStore, LedgerVerdict } from './grading-store.ts'
 import { hexOf } from './ledger-entry.ts'
@@ -39,10 +33,9 @@ function checkHead(
   expectedKey: string | undefined,
 ): ExportVerdict {
   const verifierKey = expectedKey ?? line.key
-  const opened = openNote({ note: line.checkpoint, verifierKey })
-  const parsed = opened.kind === 'opened' ? parseCheckpoint(opened.text) : undefined
-  if (parsed?.kind !== 'checkpoint') return broken('the checkpoint is not signed by the key')
-  const { size, rootHash, origin } = parsed.checkpoint
+  const opened = openCheckpoint({ note: line.checkpoint, verifierKey })
+  if (opened.kind !== 'checkpoint') return broken('the checkpoint is not signed by the key')
+  const { size, rootHash, origin } = opened.checkpoint
   if (size !== head.size) return broken(`the checkpoint has ${size} entries`, head.size)
   if (hexOf(rootHash) !== hexOf(head.rootHash))
     return broken('the entries do not hash to the checkpoint')
