@@ -1,12 +1,14 @@
 // The entry that a write leaves in its journal (C9): RFC 8785 JSON of every field of the record, plus 32 random bytes
 // that keep the leaf's hash from being guessed. A store keeps only this text for a version. The version's hashed preimage
-// (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does.
+// (C8) is cut out of it, since both write strings exactly as ECMAScript's JSON.stringify does: so a stored version is checked by
+// itself.
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { z } from 'zod'
 import { isTagShaped } from '../wire/language-tag.ts'
 import { isRecordName } from '../wire/record-name.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, WITHDRAWALS } from '../wire/records.ts'
+import type { VersionFault } from '../wire/verify.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 
 /** A record with random bytes that are shown only together with it: 64 lower-case hex digits. */
@@ -202,4 +204,43 @@ function priorityAt(text: string, at: number): number | undefined {
   if (!text.startsWith(name, at)) return undefined
   const priority = Number(text.slice(at + name.length, text.indexOf(',"random":', at)))
   return Number.isFinite(priority) ? priority : undefined
+}
+
+/** A version as a store keeps it. */
+export type StoredVersion = {
+  readonly version: number
+  /** The entry's text in the clear; undefined if sealed bytes do not open. */
+  readonly entry: string | undefined
+  /** Lower-case hex leaf hash stored in the journal. */
+  readonly leafHash: string
+  /** The time stored beside the entry. */
+  readonly writtenAt?: string
+}
+
+/** The checks that need no other version, and what remains to compare with the previous one. */
+type LoneVersion =
+  | {
+      readonly kind: 'holds'
+      readonly prevHash: string
+      readonly versionHash: string
+      readonly priority: number | undefined
+      readonly language: string | undefined
+      readonly isWithdrawal: boolean
+    }
+  | { readonly kind: 'broken'; readonly fault: VersionFault }
+
+/** Checks a stored version by itself: seal, leaf, slot, hash. */
+export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => LoneVersion {
+  const cut = createEntryCutter(slot)
+  return ({ entry, leafHash, version, writtenAt }) => {
+    if (entry === undefined) return { kind: 'broken', fault: 'seal' }
+    if (entryLeafHash(entry) !== leafHash) return { kind: 'broken', fault: 'leaf' }
+    const parts = cut(entry, version)
+    if (parts === undefined) return { kind: 'broken', fault: 'slot' }
+    if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
+      return { kind: 'broken', fault: 'leaf' }
+    if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
+    const { isWithdrawal, language, prevHash, priority, versionHash } = parts
+    return { kind: 'holds', isWithdrawal, prevHash, versionHash, priority, language }
+  }
 }

@@ -1,19 +1,9 @@
 // The replay of one stored chain: every version is checked against its slot, its number, the journal's leaf, the previous
 // version and its own hash. Adapters supply the bytes and open sealed ones.
-import { createCompactRange, GENESIS_PREV_HASH, preimageHash } from '@tallystick/hashchain'
+import { createCompactRange, GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import type { VersionFault } from '../wire/verify.ts'
-import { createEntryCutter, entryLeafHash } from './journal-entry.ts'
-
-type StoredVersion = {
-  readonly version: number
-  /** The entry's text in the clear; undefined if sealed bytes do not open. */
-  readonly entry: string | undefined
-  /** Lower-case hex leaf hash stored in the journal. */
-  readonly leafHash: string
-  /** The time stored beside the entry. */
-  readonly writtenAt?: string
-}
+import { createVersionCheck, type StoredVersion } from './journal-entry.ts'
 
 type ReplayVerdict = {
   /** Every version added, whether it holds or not. */
@@ -33,34 +23,6 @@ export type StoredChainReplay = {
   }): ReplayVerdict
   /** Versions so far. Not a getter: V8 keeps each object literal with one, and all that it reaches, until it collects everything. */
   count(): number
-}
-
-/** The checks that need no other version, and what remains to compare with the previous one. */
-type LoneVersion =
-  | {
-      readonly kind: 'holds'
-      readonly prevHash: string
-      readonly versionHash: string
-      readonly priority: number | undefined
-      readonly language: string | undefined
-      readonly isWithdrawal: boolean
-    }
-  | { readonly kind: 'broken'; readonly fault: VersionFault }
-
-/** Checks a stored version by itself: seal, leaf, slot, hash. */
-export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => LoneVersion {
-  const cut = createEntryCutter(slot)
-  return ({ entry, leafHash, version, writtenAt }) => {
-    if (entry === undefined) return { kind: 'broken', fault: 'seal' }
-    if (entryLeafHash(entry) !== leafHash) return { kind: 'broken', fault: 'leaf' }
-    const parts = cut(entry, version)
-    if (parts === undefined) return { kind: 'broken', fault: 'slot' }
-    if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
-      return { kind: 'broken', fault: 'leaf' }
-    if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
-    const { isWithdrawal, language, prevHash, priority, versionHash } = parts
-    return { kind: 'holds', isWithdrawal, prevHash, versionHash, priority, language }
-  }
 }
 
 /**
