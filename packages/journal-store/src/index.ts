@@ -50,3 +50,4 @@ export type {
 export { messageOf, type WriteTrouble } from './unavailable.ts'
 export { verifyJournal } from './verify-journal.ts'
 export { type WitnessLead, type WitnessProblem, WitnessPush } from './witness-push.ts'
+export { sharedRuns } from './write-group.ts'

@@ -5,7 +5,7 @@
 
 import type { LineLimits, PostgresDoor } from './postgres-door.ts'
 import { IDLE_MS, isLostConnection, type PostgresLine } from './postgres-line.ts'
-import type { SqlConnection, SqlQuery } from './sql-connection.ts'
+import type { SqlQuery } from './sql-connection.ts'
 import type { Durability, Rows } from './store.ts'
 import { messageOf } from './unavailable.ts'
 
@@ -55,7 +55,7 @@ type ConnectionOptions = LineLimits & {
 }
 
 /** A connection that is made on first use, and again after a loss. */
-export class PostgresConnection implements SqlConnection {
+export class PostgresConnection {
   readonly #door: PostgresDoor
   readonly #options: ConnectionOptions
   readonly #asked = new Set<Promise<unknown>>()

@@ -1,6 +1,6 @@
 /**
  * The service's own rows, on either engine: a statement that both SQLite and PostgreSQL take is written once, and runs through
- * this port. SqliteConnection and PostgresConnection implement it.
+ * this port. SqliteConnection implements it; on PostgreSQL its rows are those of a PostgresConnection.
  */
 import type { Durability } from './store.ts'
 
@@ -15,6 +15,9 @@ export type SqlQuery = <Row extends Readonly<Record<string, unknown>>>(
 
 /** A connection to either engine. Failures of disk, lock or server are the service's own error; anything else stays as it is. */
 export type SqlConnection = {
+  readonly engine: 'sqlite' | 'postgres'
+  /** Text that others send, as a cell: bytes on PostgreSQL, since it may hold a NUL. */
+  readonly textCell: (text: string) => string | Uint8Array
   /** Runs outside a transaction; on PostgreSQL never during `transaction`. */
   readonly read: SqlQuery
   /**

@@ -126,6 +126,7 @@ const lastByPath = new Map<string, Promise<unknown>>()
 
 /** SqlConnection on SQLite: a run waits only for its own statements. */
 export class SqliteConnection implements SqlConnection {
+  readonly engine = 'sqlite'
   readonly #database: DatabaseSync
   readonly #Unavailable: UnavailableError
   readonly #ask: Ask
@@ -140,6 +141,8 @@ export class SqliteConnection implements SqlConnection {
     this.#path = database.location() ?? `memory ${randomUUID()}`
     this.#Unavailable = Unavailable
   }
+
+  readonly textCell = (text: string): string => text
 
   readonly read: SqlQuery = (text, values = []) => this.#behindOthers(() => this.#ask(text, values))
 

@@ -37,6 +37,27 @@ export const chooseDurability = (
 
 const nextIteration = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
+/**
+ * Repeated work, one run after the other. A run begins no earlier than the end of the event loop's iteration. All who ask
+ * before it begins share it, so their changes are written together.
+ */
+export function sharedRuns(run: () => Promise<void>): () => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<void> | undefined
+  const runAfter = async (before: Promise<unknown>): Promise<void> => {
+    await before
+    await nextIteration()
+    next = undefined
+    await run()
+  }
+  return () => {
+    if (next !== undefined) return next
+    next = runAfter(last)
+    last = next.catch(() => undefined)
+    return next
+  }
+}
+
 /** Opens a queue in front of `commit`, which settles each write of a group, and never rejects. */
 export function openWriteQueue<Name extends string, Memory, Needs>(options: {
   /** Most writes in one group. */

@@ -2,11 +2,12 @@
 // refusals, so they are written in groups that wait for no disk, and their number is bounded: a flood of refused requests costs
 // the disk neither time nor space. On PostgreSQL the service's role may add rows, but delete only rows of refused writes.
 import { randomUUID } from 'node:crypto'
+import { sharedRuns } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { AuditRow, KeptAuditRow } from '../wire/write.ts'
-import { type SideRows, sharedRuns } from './side-rows.ts'
+import type { SideRows } from './side-rows.ts'
 
 /** How many rows of refused writes are kept, the newest; some 15 MB. */
 const REFUSALS_KEPT_MAX = 100_000

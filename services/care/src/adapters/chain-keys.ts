@@ -15,6 +15,7 @@ import {
   type BodySeal,
   createBodySeal,
   sealReceipt,
+  sharedRuns,
   type WriteTrouble,
 } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
@@ -24,7 +25,6 @@ import {
   type KeptErasure,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import { sharedRuns } from './side-rows.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
 const KEYS_HELD_MAX = 10_000

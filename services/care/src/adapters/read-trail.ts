@@ -1,10 +1,11 @@
 // Who read which record: rows written in groups, without waiting for the disk, and kept for some days. A row never holds
 // a value.
+import { sharedRuns } from '@tallystick/journal-store'
 import { type Clock, isoNow } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow } from '../domain/care-record.ts'
 import { chainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { type SideRows, sharedRuns } from './side-rows.ts'
+import type { SideRows } from './side-rows.ts'
 
 /** Rows that may wait in memory; at this many they are written at once. */
 const ROWS_WAITING_MAX = 512

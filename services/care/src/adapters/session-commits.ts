@@ -5,6 +5,7 @@
 // that nobody hears. If what nobody waits for cannot be kept whole, nothing is kept: no restart resumes sessions with a gap.
 
 import { randomBytes } from 'node:crypto'
+import { sharedRuns } from '@tallystick/journal-store'
 import type { Position } from '../domain/position.ts'
 import {
   EVENT_KEY_BYTES,
@@ -14,7 +15,7 @@ import {
   type StoredSession,
   type StoredUnheard,
 } from '../domain/session-store.ts'
-import { SESSION_TABLES, type SideRows, sharedRuns } from './side-rows.ts'
+import { SESSION_TABLES, type SideRows } from './side-rows.ts'
 
 /** Changes that nobody waits for may wait while the disk refuses them, about 20 MB; beyond that, the stored state cannot be completed. */
 const QUEUE_MAX = 50_000

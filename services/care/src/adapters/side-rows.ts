@@ -1,7 +1,6 @@
 // Rows beside the records: sessions, audit rows, revoked tokens, who read what, and webhook subscriptions. On SQLite they
 // are in a second file, on PostgreSQL in the schema of the records.
 import { readFileSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   messageOf,
   openSqliteFile,
@@ -30,16 +29,7 @@ export const SESSION_TABLES = [
 ] as const
 
 /** Rows on either engine; every failure is RecordStoreUnavailable. */
-export type SideRows = SqlConnection & {
-  readonly engine: 'sqlite' | 'postgres'
-  /** Text that others send, as a cell: bytes on PostgreSQL, since it may hold a NUL. */
-  readonly textCell: (text: string) => string | Uint8Array
-}
-
-class SqliteSideRows extends SqliteConnection implements SideRows {
-  readonly engine = 'sqlite'
-  readonly textCell = (text: string): string => text
-}
+export type SideRows = SqlConnection
 
 /** SQLITE_CORRUPT, SQLITE_NOTADB. */
 const DAMAGED: ReadonlySet<unknown> = new Set([11, 26])
@@ -60,7 +50,7 @@ export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write')
       to === 'read' ? openSqliteReader(path, SIDE_ROWS) : openSqliteFile(path, SIDE_ROWS)
     // Erased and rotated rows must not stay readable in the file.
     if (to === 'write') database.exec('PRAGMA secure_delete = ON')
-    return new SqliteSideRows(database, RecordStoreUnavailable)
+    return new SqliteConnection(database, RecordStoreUnavailable)
   } catch (error) {
     const cause = error instanceof RecordStoreUnavailable ? error.cause : error
     throw new RecordStoreUnavailable(messageOf(error) + repairOf(cause, path), { cause })
@@ -82,29 +72,8 @@ export const postgresSideRows = (store: {
   readonly writeRows: SqlConnection['transaction']
 }): SideRows => ({
   engine: 'postgres',
+  textCell: (text) => Buffer.from(text),
   read: (text, values) => orUnavailable(store.read(text, values)),
   transaction: (run, durability) => orUnavailable(store.writeRows(run, durability)),
   end: async () => undefined,
-  textCell: (text) => Buffer.from(text),
 })
-
-/**
- * Repeated work, one run after the other. A run begins no earlier than the end of the event loop's iteration. All who ask
- * before it begins share it, so their changes are written together.
- */
-export function sharedRuns(run: () => Promise<void>): () => Promise<void> {
-  let last: Promise<unknown> = Promise.resolve()
-  let next: Promise<void> | undefined
-  const runAfter = async (before: Promise<unknown>): Promise<void> => {
-    await before
-    await nextTurn()
-    next = undefined
-    await run()
-  }
-  return () => {
-    if (next !== undefined) return next
-    next = runAfter(last)
-    last = next.catch(() => undefined)
-    return next
-  }
-}

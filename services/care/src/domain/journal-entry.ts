@@ -219,14 +219,7 @@ export type StoredVersion = {
 
 /** The checks that need no other version, and what remains to compare with the previous one. */
 type LoneVersion =
-  | {
-      readonly kind: 'holds'
-      readonly prevHash: string
-      readonly versionHash: string
-      readonly priority: number | undefined
-      readonly language: string | undefined
-      readonly isWithdrawal: boolean
-    }
+  | ({ readonly kind: 'holds' } & Omit<EntryCut, 'preimage'>)
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
 /** Checks a stored version by itself: seal, leaf, slot, hash. */
@@ -240,7 +233,8 @@ export function createVersionCheck(slot: ChainSlot): (stored: StoredVersion) => 
     if (writtenAt !== undefined && writtenAt !== parts.writtenAt)
       return { kind: 'broken', fault: 'leaf' }
     if (preimageHash(parts.preimage) !== parts.versionHash) return { kind: 'broken', fault: 'hash' }
-    const { isWithdrawal, language, prevHash, priority, versionHash } = parts
-    return { kind: 'holds', isWithdrawal, prevHash, versionHash, priority, language }
+    const { isWithdrawal, language, prevHash, priority } = parts
+    const { versionHash: hash } = parts
+    return { kind: 'holds', isWithdrawal, prevHash, versionHash: hash, priority, language }
   }
 }
