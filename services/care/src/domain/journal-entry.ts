@@ -219,7 +219,7 @@ export type StoredVersion = {
 
 /** The checks that need no other version, and what remains to compare with the previous one. */
 type LoneVersion =
-  | ({ readonly kind: 'holds' } & Omit<EntryCut, 'preimage'>)
+  | ({ readonly kind: 'holds' } & Omit<EntryCut, 'preimage' | 'writtenAt'>)
   | { readonly kind: 'broken'; readonly fault: VersionFault }
 
 /** Checks a stored version by itself: seal, leaf, slot, hash. */
