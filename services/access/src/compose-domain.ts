@@ -9,11 +9,12 @@ import { type AccessConfig, alertLimits } from './config.ts'
 import type { AccessParts } from './domain/access-parts.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
 import { createAgentHolder } from './domain/agent-holder.ts'
+import { createAlertTeller } from './domain/alert-teller.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
 import { createCreditSweep } from './domain/credit-sweep.ts'
 import type { LedgerClock } from './domain/ledger-clock.ts'
 import { createReaper } from './domain/reaper.ts'
-import { createRecorderCount } from './domain/recorder-count.ts'
+import { createRecorderCount, type RecorderCount } from './domain/recorder-count.ts'
 import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
@@ -27,6 +28,16 @@ const STOP_SELLING_MS = 4_000
 type DomainParts = Omit<AccessParts, 'subscriptions'> &
   Pick<CallAccessDeps, 'agentRate' | 'addressRate'> &
   Pick<AgentGuardDeps, 'baseUrl' | 'evmChainId' | 'sessions'> & { readonly accessUrl: string }
+
+/** Tells of alerts for all processes; without a contract there is nobody to compare with. */
+function tellerOfMany({
+  sellerHistory: history,
+  alertWebhook: webhook,
+  ...parts
+}: DomainParts & Pick<RecorderCount, 'readRecorders'>) {
+  const isAlone = history === undefined || webhook === undefined
+  return isAlone ? webhook : createAlertTeller({ ...parts, history, webhook })
+}
 
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
@@ -50,12 +61,15 @@ export function composeDomain(
   }
   const { sellerHistory: history } = ports
   const account = history && createSellerAccount({ ...ports, history })
+  const { RECORDER_COUNT: recorderCount } = config
+  const recorders = createRecorderCount({ ...ports, history, recorderCount })
+  const { readRecorders } = recorders
   const alerts = createSellerAlerts({
     ...ports,
     limits: alertLimits(config),
     readFigures: () => readSellerFigures(ports),
     spentTinybar: () => BigInt(ports.usage.figures().costTinybarTotal),
-    webhook: ports.alertWebhook,
+    webhook: recorderCount > 1 ? tellerOfMany({ ...ports, readRecorders }) : ports.alertWebhook,
   })
   const reservations = createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
@@ -81,11 +95,6 @@ export function composeDomain(
     ledgerClock,
     spentPerHour: () => alerts.spentPerHour(),
     otherSales: () => sweep.otherSales(),
-  })
-  const recorders = createRecorderCount({
-    ...ports,
-    history,
-    recorderCount: config.RECORDER_COUNT,
   })
   const reaper = createReaper(parts)
   const terms = createSalesTerms(parts, ports.accessUrl)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readConfig, requireConfig } from '@tallystick/service-kit'
 import { testConfig } from '@tallystick/service-kit/service-contract'
 import { describe, expect, test } from 'vitest'
-import { accessConfigSchema } from './config.ts'
+import { accessConfigSchema, relayCallsPerMinute } from './config.ts'
 
 const KEY = `0x${'a1'.repeat(32)}`
 const good = { PAY_TO: '0.0.1001', PAY_TO_KEY: KEY, RECORDER_KEY: 'b2'.repeat(32) }
@@ -69,6 +69,16 @@ describe('S3: the environment of access', () => {
     const short = readConfig(accessConfigSchema, { ...good, SESSION_SECRET: 'hunter2' })
     expect(short).toMatchObject({ problems: [{ variable: 'SESSION_SECRET' }] })
     expect(JSON.stringify(short)).not.toContain('hunter2')
+  })
+
+  test.each([
+    [{ RELAY_CALLS_PER_MINUTE: 100, RECORDER_COUNT: 1 }, 100],
+    [{ RELAY_CALLS_PER_MINUTE: 100, RECORDER_COUNT: 3 }, 33],
+    [{ RELAY_CALLS_PER_MINUTE: 2, RECORDER_COUNT: 3 }, 1],
+    [{ RELAY_CALLS_PER_MINUTE: 0, RECORDER_COUNT: 3 }, 0],
+    [{ RELAY_CALLS_PER_MINUTE: undefined, RECORDER_COUNT: 4 }, 25],
+  ])('A14: the relay’s budget is one of all processes: %j leaves each %d', (config, calls) => {
+    expect(relayCallsPerMinute({ ...config, LEDGER_RPC_URL: 'https://relay.example' })).toBe(calls)
   })
 
   test('keys come from files as well, and never show', () => {

@@ -88,7 +88,7 @@ export const accessConfigSchema = z
     RELAY_CALLS_PER_MINUTE: integerField({ min: 0, max: 1_000_000 })
       .optional()
       .describe(
-        'Contract reads, and requests of several reads, that the relay takes of this process in a minute; 0 is no limit. Without it 100, as Hedera’s relay has it for free, and of a relay on this machine, or whose host has a name without a dot, no limit.',
+        'Contract reads, and requests of several reads, that the relay takes in a minute of all RECORDER_COUNT processes, each of which makes an equal part; 0 is no limit. Without it 100, as Hedera’s relay has it for free, and of a relay on this machine, or whose host has a name without a dot, no limit.',
       ),
     LEDGER_CHAIN_ID: integerField({ min: 1, max: 999_999_999_999 })
       .prefault('296')
@@ -136,7 +136,7 @@ export const accessConfigSchema = z
     RECORDER_COUNT: integerField({ min: 1, max: 100 })
       .prefault('1')
       .describe(
-        'How many processes record usage for this contract; /ready is red while the contract has more recorders.',
+        'How many processes serve this contract. Rates and the relay’s budget are divided by it; /ready is red while the contract has more recorders.',
       ),
     SESSION_SECRET: secretField({ minBytes: SESSION_SECRET_BYTES_MIN })
       .optional()
@@ -146,7 +146,7 @@ export const accessConfigSchema = z
     AGENT_CALLS_PER_SECOND: integerField({ min: 0, max: 100_000 })
       .prefault('50')
       .describe(
-        'Calls for one unguarded agent that are served on average, four seconds’ worth at once; 0 is no limit.',
+        'Calls for one unguarded agent that all processes together serve on average, four seconds’ worth at once; 0 is no limit.',
       ),
     ADDRESS_CALLS_PER_SECOND: integerField({ min: 0, max: 1_000_000 })
       .prefault('500')
@@ -192,15 +192,18 @@ export type AccessConfig = z.output<typeof accessConfigSchema>
 /** What Hedera's relay takes from one address: tier 1 of its docs/rate-limiting.md. */
 const FREE_RELAY_CALLS_PER_MINUTE = 100
 
-/** 0 is no limit. */
+/** This process's part of the calls; 0 is no limit. */
 export function relayCallsPerMinute({
+  RECORDER_COUNT: processes,
   RELAY_CALLS_PER_MINUTE: configured,
   LEDGER_RPC_URL: url,
-}: Pick<AccessConfig, 'RELAY_CALLS_PER_MINUTE' | 'LEDGER_RPC_URL'>): number {
-  if (configured !== undefined) return configured
+}: Pick<AccessConfig, 'RECORDER_COUNT' | 'RELAY_CALLS_PER_MINUTE' | 'LEDGER_RPC_URL'>): number {
+  // A part of less than one call would be no limit.
+  const partOf = (calls: number): number => calls && Math.max(1, Math.floor(calls / processes))
+  if (configured !== undefined) return partOf(configured)
   // On this machine, or in a network of containers.
   const isLocal = /^(127\.|\[::1\]|[^.]+$)/.test(new URL(url).hostname)
-  return isLocal ? 0 : FREE_RELAY_CALLS_PER_MINUTE
+  return isLocal ? 0 : partOf(FREE_RELAY_CALLS_PER_MINUTE)
 }
 
 const HOUR_MS = 3_600_000

@@ -111,6 +111,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const ports = connect({ config, clock, paymentClock, onUsageEvent, report })
   const { contract, feePayers, sender, usage } = ports
   const url = `${config.BASE_URL}/api/${config.SERVICE_NAME}`
+  const { RECORDER_COUNT: processes } = config
   const parts = {
     ...ports,
     clock,
@@ -123,8 +124,11 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     sessions: createSessionKeys(
       sessionKeyOf(config.SESSION_SECRET?.bytes() ?? randomBytes(32), config.BASE_URL),
     ),
-    agentRate: createCallRate({ clock, perSecond: config.AGENT_CALLS_PER_SECOND }),
-    addressRate: createCallRate({ clock, perSecond: config.ADDRESS_CALLS_PER_SECOND }),
+    agentRate: createCallRate({ clock, perSecond: config.AGENT_CALLS_PER_SECOND / processes }),
+    addressRate: createCallRate({
+      clock,
+      perSecond: config.ADDRESS_CALLS_PER_SECOND / processes,
+    }),
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
@@ -158,7 +162,6 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     stopping: () => gate.close(),
     async close() {
       feePayers.close()
-      ports.alertWebhook?.close()
       const closing = Promise.all(
         [sweep, gate, reaper, usage, alerts].map(async (part) => await part.close()),
       )
@@ -203,7 +206,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
     (config.PREVIOUS_CONTRACTS ?? []).map(contractAt),
   )
   const recorderKey = keyHex(config.RECORDER_KEY)
-  const recorder = privateKeyToAddress(recorderKey)
+  const recorder = privateKeyToAddress(recorderKey).toLowerCase() as Hex
   const mirror = createMirrorNode({ url: config.MIRROR_URL, clock })
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   return {
@@ -239,7 +242,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
       recorderCount: config.RECORDER_COUNT,
       onEvent,
     }),
-    alertWebhook: connectAlertWebhook(options),
+    alertWebhook: connectAlertWebhook(options, recorder),
     sellerHistory:
       config.ACCESS_CONTRACT &&
       createMirrorSellerHistory({
@@ -248,7 +251,7 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         contract: config.ACCESS_CONTRACT,
         payTo: config.PAY_TO,
       }),
-    recorder: recorder.toLowerCase() as Hex,
+    recorder,
     recorderGas: () => readRecorderGas(facts, recorder),
     resource: connectResource(options, facts),
   }
@@ -264,13 +267,13 @@ function connectResource(
     : createUpstreamResource({ url, timeoutMs, clock })
 }
 
-function connectAlertWebhook({ config, clock, report }: ConnectOptions) {
+function connectAlertWebhook({ config, clock, report }: ConnectOptions, recorder: Hex) {
   const { ALERT_WEBHOOK_URL: url, ACCESS_CONTRACT: contract } = config
   if (url === undefined) return undefined
   return createAlertWebhook({
     url: url.reveal(),
     clock,
-    service: { network: config.NETWORK, contract, payTo: config.PAY_TO },
+    service: { network: config.NETWORK, contract, payTo: config.PAY_TO, recorder },
     onLost: (notice, reason) => report({ kind: 'alert-lost', ...notice, reason }),
   })
 }

@@ -16,11 +16,12 @@ const ANSWER_BYTES_MAX = 65_536
 type AlertWebhookOptions = {
   readonly url: string
   readonly clock: Clock
-  /** Sent with each notice, so that the receiver can tell sellers apart. */
+  /** Sent with each notice, so that the receiver can tell sellers apart, and whose recorder runs out of money. */
   readonly service: {
     readonly network: string
     readonly contract: string | undefined
     readonly payTo: string
+    readonly recorder: string
   }
   /** A notice that no try delivered. The reason never contains the URL, which may be a secret. */
   readonly onLost: (notice: AlertNotice, reason: string) => void

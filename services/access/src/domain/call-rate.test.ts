@@ -33,6 +33,15 @@ describe('A17: calls of one caller', () => {
     expect(served(1)).toBe(1)
   })
 
+  test('A14: a part of a rate that is less than a call in four seconds still serves one call at a time', () => {
+    const { clock, served } = stand(1 / 10)
+    expect(served(10)).toBe(1)
+    clock.advanceMs(9_999)
+    expect(served(1)).toBe(0)
+    clock.advanceMs(1)
+    expect(served(10)).toBe(1)
+  })
+
   test('0 is no limit', () => {
     expect(stand(0).served(10_000)).toBe(10_000)
   })

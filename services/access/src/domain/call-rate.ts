@@ -18,7 +18,8 @@ export function createCallRate({
   readonly perSecond: number
 }) {
   const spacingMs = 1000 / perSecond
-  const burstMs = 1000 * BURST_SECONDS - spacingMs
+  // Whoever was idle is served one call, however low the rate.
+  const burstMs = Math.max(0, 1000 * BURST_SECONDS - spacingMs)
   /** When each caller is back within the rate, Unix milliseconds. */
   const evenAtMs = new BoundedMap<string, number>(CALLERS_MAX)
   return {

@@ -72,6 +72,8 @@ export function createRecorderCount(deps: {
     }
   }
   return {
+    /** Who may count calls now, as read at most 30 s ago. Throws ChainUnavailable, ContractAbsent or LedgerUnavailable. */
+    readRecorders: async (): Promise<readonly Hex[]> => (await read?.()) ?? [],
     /**
      * A sentence with both numbers if the contract has more recorders than this process counts with; undefined otherwise. What the
      * mirror node does not answer in time, it says as it was found last. Throws ChainUnavailable or ContractAbsent.

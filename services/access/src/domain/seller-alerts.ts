@@ -202,6 +202,7 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
     spentPerHour: (): bigint => spendingRate(trail, LOOK_MS),
     async close(): Promise<void> {
       closed.abort()
+      deps.webhook?.close()
       await looking
     },
   }

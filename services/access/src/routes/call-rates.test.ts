@@ -51,6 +51,22 @@ describe('A17: an unguarded agent', () => {
     expect(await statusOf({ address: '203.0.113.8' })).toBe(200)
   })
 
+  test('A14: of a rate for all processes each serves its part', async () => {
+    await route.close()
+    await start({
+      RECORDER_COUNT: '2',
+      SESSION_SECRET: 'what both processes of this test share',
+      AGENT_CALLS_PER_SECOND: '2',
+      ADDRESS_CALLS_PER_SECOND: '4',
+    })
+    expect(await statusesOf(5, {})).toEqual([200, 200, 200, 200, 429])
+    const answers = []
+    for (let at = 0; at < 10; at += 1)
+      answers.push(await statusOf({ agent: agents(at), address: '203.0.113.10' }))
+    expect(answers.filter((status) => status === 402)).toHaveLength(8)
+    expect(answers.slice(8)).toEqual([429, 429])
+  })
+
   test('a spent quota stays its own answer, quota_exhausted', async () => {
     fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 1_000, { callsUsed: 20 }))
     expect((await route.call()).json()).toEqual({ error: 'quota_exhausted' })

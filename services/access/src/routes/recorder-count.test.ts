@@ -2,6 +2,7 @@
 import { LedgerUnavailable } from '@tallystick/x402'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
+import type { AlertWebhook } from '../domain/alert-notice.ts'
 import type { SellerHistory } from '../domain/seller-account.ts'
 import {
   createFakes,
@@ -15,6 +16,8 @@ const SECOND: Hex = '0x0000000000000000000000000000000000000ced'
 /** What a mirror node searches in one request. */
 const WEEK_SECONDS = 604_800
 const SESSION_SECRET = 'what both processes of this test share'
+
+const LOW_ALERT = 'recorder_low raised'
 
 let fakes: Fakes
 let service: Awaited<ReturnType<typeof startFakeService>>
@@ -117,4 +120,22 @@ test('A14: the history of an old contract is read whole once, and /ready waits f
   const [first, second] = readFrom
   expect(first).toBe(0)
   expect(START_SECONDS - Number(second)).toBeLessThan(WEEK_SECONDS)
+})
+
+test.each([
+  ['0x00000000000000000000000000000000000000aa', [LOW_ALERT]],
+  [SECOND, [LOW_ALERT, 'reserve_low raised']],
+] as const)('A14: beside the recorder %s this process posts %j', async (other, posted) => {
+  const sent: string[] = []
+  const alertWebhook: AlertWebhook = {
+    send: ({ alert, change }) => void sent.push(`${alert} ${change}`),
+    close: () => undefined,
+  }
+  Object.assign(fakes, { alertWebhook, recorderGas: { balanceTinybar: 0n, neededTinybar: 1n } })
+  fakes.contract.renewalsReserveCanArm = async () => 0
+  fakes.sellerHistory = historyOf([FIRST, other])
+  await start({ RECORDER_COUNT: '2', SESSION_SECRET })
+  service.start()
+  await expect.poll(() => fakes.lines.filter(({ msg }) => msg === 'alert')).toHaveLength(2)
+  await expect.poll(() => [...sent].sort()).toEqual(posted)
 })
