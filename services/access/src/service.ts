@@ -97,6 +97,15 @@ function receiptsOf(config: AccessConfig, clock: Clock) {
   })
 }
 
+/** This process's part of the rates. */
+function callRates(config: AccessConfig, clock: Clock) {
+  const { AGENT_CALLS_PER_SECOND, ADDRESS_CALLS_PER_SECOND, RECORDER_COUNT: processes } = config
+  return {
+    agentRate: createCallRate({ clock, perSecond: AGENT_CALLS_PER_SECOND / processes }),
+    addressRate: createCallRate({ clock, perSecond: ADDRESS_CALLS_PER_SECOND / processes }),
+  }
+}
+
 /** Work after the last request gets this long: both end inside the 10 s of S6, and the next process finds the rest. */
 const CLOSE_MS = 5_400
 
@@ -111,7 +120,6 @@ export async function createAccessService(options: AccessServiceOptions): Promis
   const ports = connect({ config, clock, paymentClock, onUsageEvent, report })
   const { contract, feePayers, sender, usage } = ports
   const url = `${config.BASE_URL}/api/${config.SERVICE_NAME}`
-  const { RECORDER_COUNT: processes } = config
   const parts = {
     ...ports,
     clock,
@@ -124,11 +132,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     sessions: createSessionKeys(
       sessionKeyOf(config.SESSION_SECRET?.bytes() ?? randomBytes(32), config.BASE_URL),
     ),
-    agentRate: createCallRate({ clock, perSecond: config.AGENT_CALLS_PER_SECOND / processes }),
-    addressRate: createCallRate({
-      clock,
-      perSecond: config.ADDRESS_CALLS_PER_SECOND / processes,
-    }),
+    ...callRates(config, clock),
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }

@@ -5,7 +5,12 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { AlertNotice } from '../domain/alert-notice.ts'
 import { createAlertWebhook } from './alert-webhook.ts'
 
-const SERVICE = { network: 'hedera:testnet', contract: '0xc0', payTo: '0.0.7001' }
+const SERVICE = {
+  network: 'hedera:testnet',
+  contract: '0xc0',
+  payTo: '0.0.7001',
+  recorder: '0xcec',
+}
 const raised: AlertNotice = { alert: 'reserve_low', change: 'raised', text: 'The reserve is low.' }
 
 let server: Server | undefined

@@ -137,5 +137,5 @@ test.each([
   await start({ RECORDER_COUNT: '2', SESSION_SECRET })
   service.start()
   await expect.poll(() => fakes.lines.filter(({ msg }) => msg === 'alert')).toHaveLength(2)
-  await expect.poll(() => [...sent].sort()).toEqual(posted)
+  await expect.poll(() => sent.toSorted()).toEqual(posted)
 })
