@@ -16,7 +16,7 @@ import {
   readSchemaVersion,
 } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
-import { nameKey, requireKeys } from './sealed-bodies.ts'
+import { nameKey, requireKeys } from './seal-keys.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
 import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'

@@ -7,7 +7,7 @@ import {
   type StoreOwner,
 } from './checkpoint-file.ts'
 import { eachJournal } from './journal.ts'
-import type { SealKind } from './sealed-bodies.ts'
+import type { SealKind } from './seal-keys.ts'
 import type { UnavailableError } from './unavailable.ts'
 
 /** A journal's table, on either engine. */

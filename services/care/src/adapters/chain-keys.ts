@@ -5,25 +5,22 @@
 // that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
 import { createSecretKey, KeyObject, randomBytes } from 'node:crypto'
 import {
+  isSealed,
   type KeyRing,
   openValue,
+  SEAL_ALGORITHM,
   type SealingKey,
   sealedKeyId,
   sealValue,
 } from '@tallystick/hashchain'
-import {
-  type BodySeal,
-  createBodySeal,
-  sealReceipt,
-  sharedRuns,
-  type WriteTrouble,
-} from '@tallystick/journal-store'
+import { sharedRuns, type WriteTrouble } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
 import {
   ChainKeyLost,
   type ErasedName,
   type KeptErasure,
   RecordStoreUnavailable,
+  type SealReceipt,
 } from '../domain/record-store.ts'
 
 /** Unwrapped keys in memory, a few megabytes; unwrapping another one takes some microseconds. */
@@ -108,10 +105,17 @@ function chainOfSlot(slot: string): string {
 /** The additional data of a wrapped key: it binds the key to the chain and to the key's id. */
 const wrapSlot = (chain: string, keyId: string): string => `chain-key|${keyId}|${chain}`
 
+/** Puts entries into rows, as clear text or sealed and bound to their slot, and takes them out again. */
+export type BodySeal = {
+  close(entry: string, slot: string): string | Uint8Array
+  /** The entry's text; undefined if sealed bytes do not open in that slot. */
+  open(body: unknown, slot: string): string | undefined
+}
+
 /** Opens and seals the bodies of the chains that it was asked for. */
 export type ChainSeal = BodySeal & {
   /** What stored bytes say of their sealing, and under which configured key ultimately. */
-  readonly receipt: (body: unknown, chain: string) => ReturnType<typeof sealReceipt>
+  readonly receipt: (body: unknown, chain: string) => SealReceipt
 }
 
 /** The first and the newest stored body of a chain that is not erased; none of one that is not there. */
@@ -129,7 +133,19 @@ export type ChainSeals = {
   sealToWrite(chains: readonly string[], readEnds: ReadEnds): Promise<ChainSeal>
 }
 
-const CLEAR: ChainSeal = { ...createBodySeal(undefined), receipt: sealReceipt }
+/** The first 128 bytes are enough. */
+function sealReceipt(body: unknown): SealReceipt {
+  if (!(body instanceof Uint8Array) || !isSealed(body))
+    return { encrypted: false, algorithm: 'none' }
+  const keyId = sealedKeyId(body)
+  return { encrypted: true, algorithm: SEAL_ALGORITHM, ...(keyId === undefined ? {} : { keyId }) }
+}
+
+const CLEAR: ChainSeal = {
+  close: (entry) => entry,
+  open: (body) => (typeof body === 'string' ? body : undefined),
+  receipt: sealReceipt,
+}
 /** For records in the clear. */
 export const CLEAR_SEALS: ChainSeals = {
   sealFor: async () => CLEAR,
@@ -334,8 +350,12 @@ export class ChainKeys implements ChainSeals {
           throw new RecordStoreUnavailable('no key of SEAL_KEYS opens the key of this chain')
         return sealValue({ ring: this.#ringWith(own), value, slot })
       },
-      open: (body, slot) =>
-        createBodySeal(this.#ringWith(keys.get(chainOfSlot(slot)))).open(body, slot),
+      open: (sealed, slot) => {
+        if (!(sealed instanceof Uint8Array)) return CLEAR.open(sealed, slot)
+        const ring = this.#ringWith(keys.get(chainOfSlot(slot)))
+        const opened = openValue({ ring, sealed, slot })
+        return opened.kind === 'opened' ? opened.value : undefined
+      },
       receipt: (body, chain) => {
         const { keyId, ...receipt } = sealReceipt(body)
         const own = keys.get(chain)?.wrapped

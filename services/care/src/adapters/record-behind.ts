@@ -1,7 +1,6 @@
 // Versions behind a place in the order of all commits. A version's place is the number of versions of both audiences before it:
 // every append locks both journals' heads. Each part of a reach is read by itself, up to a place before which everything is
 // committed, so that what is merged has no gap.
-import type { BodySeal } from '@tallystick/journal-store'
 import {
   type PlacedVersion,
   placeBehind,
@@ -9,7 +8,7 @@ import {
   type Revision,
 } from '../domain/record-store.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
-import { type ChainSeals, chainName } from './chain-keys.ts'
+import { type BodySeal, type ChainSeals, chainName } from './chain-keys.ts'
 import { CHAIN_CELLS, type RecordSource, type RevisionRow, VERSION_CELLS } from './record-sql.ts'
 import {
   type ChainRow,

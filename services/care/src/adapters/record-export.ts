@@ -1,13 +1,12 @@
 // An auditor's export: a journal's leaf hashes and entries up to one moment, and the checkpoint of that moment.
 
 import { versionPreimage } from '@tallystick/hashchain'
-import type { BodySeal } from '@tallystick/journal-store'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
 import { isWithin, type Reach } from '../domain/scopes.ts'
 import { chainUri, versionUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../wire/verify.ts'
-import { chainName } from './chain-keys.ts'
+import { type BodySeal, chainName } from './chain-keys.ts'
 import { chainsById, slicesOf } from './journal-slices.ts'
 import { findChain } from './record-reads.ts'
 import type { VerifySource } from './record-verify.ts'

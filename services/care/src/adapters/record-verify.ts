@@ -3,7 +3,7 @@
 // replayed again by itself before anything is said of it.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { BodySeal, Journal } from '@tallystick/journal-store'
+import type { Journal } from '@tallystick/journal-store'
 import {
   type ChainVerification,
   type RecordStore,
@@ -17,7 +17,7 @@ import {
 } from '../domain/verify-chain.ts'
 import { chainUri, type NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
-import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
+import { type BodySeal, type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
 import { chainsById, slicesOf } from './journal-slices.ts'
 import { findChain, findVersion } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'

@@ -1,7 +1,6 @@
 // Turns stored rows of either engine into domain values. Every version is checked against its slot, its leaf and its hash
 // before its text leaves here, straight from the stored bytes: no cache can hide an alteration.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
-import type { BodySeal } from '@tallystick/journal-store'
 import type { CareRecord } from '../domain/care-record.ts'
 import type { Tail } from '../domain/decide-write.ts'
 import { createVersionCheck, readJournalEntry, recordOf } from '../domain/journal-entry.ts'
@@ -9,6 +8,7 @@ import type { ChainHead, ReadOutcome } from '../domain/record-store.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
+import type { BodySeal } from './chain-keys.ts'
 
 /** [leaf index, chain, version, written_at, leaf_hash, body] */
 export type VersionRow = readonly [number, number, number, string, string, unknown]

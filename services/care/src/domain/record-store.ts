@@ -1,7 +1,7 @@
 // The port behind which records are kept. adapters/record-engine.ts implements it over SQLite and PostgreSQL;
 // record-store.contract.ts is the suite that both pass.
 
-import type { Journal, sealReceipt } from '@tallystick/journal-store'
+import type { Journal } from '@tallystick/journal-store'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'
@@ -142,8 +142,15 @@ export type BehindQuery = {
   readonly isNewest?: boolean | undefined
 }
 
+/** What stored bytes say of their sealing. */
+export type SealReceipt = {
+  readonly encrypted: boolean
+  readonly algorithm: string
+  readonly keyId?: string
+}
+
 /** How a chain's newest version is stored, read from its bytes. */
-type AtRestReceipt = ReturnType<typeof sealReceipt> & {
+type AtRestReceipt = SealReceipt & {
   readonly uri: string
   readonly storedBytes: number
 }

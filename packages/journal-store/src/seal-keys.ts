@@ -1,53 +1,9 @@
 /**
- * How a row holds an entry: as clear text, or sealed under the ring's active key and bound to its slot. Also the proof that
- * shows a store at its start that it has the key it needs, and the right one: table `seal_keys (key_id, proof)`.
+ * The proof that shows a store at its start that it has the key it needs, and the right one: table `seal_keys (key_id, proof)`.
  */
-import {
-  isSealed,
-  type KeyRing,
-  openValue,
-  SEAL_ALGORITHM,
-  type SealingKey,
-  sealedKeyId,
-  sealValue,
-} from '@tallystick/hashchain'
+import { isSealed, type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
 import type { Rows, Statement } from './store.ts'
 import type { UnavailableError } from './unavailable.ts'
-
-/** What a row holds. */
-type StoredBody = string | Uint8Array
-
-/** Puts entries into rows and takes them out again. */
-export type BodySeal = {
-  close(entry: string, slot: string): StoredBody
-  /** The entry's text; undefined if sealed bytes do not open in that slot. */
-  open(body: unknown, slot: string): string | undefined
-}
-
-/** Seals under the ring's active key; without a ring, entries stay in the clear. */
-export function createBodySeal(ring: KeyRing<SealingKey> | undefined): BodySeal {
-  return {
-    close: (entry, slot) => (ring === undefined ? entry : sealValue({ ring, value: entry, slot })),
-    open: (body, slot) => {
-      if (typeof body === 'string') return body
-      if (ring === undefined || !(body instanceof Uint8Array)) return undefined
-      const opened = openValue({ ring, sealed: body, slot })
-      return opened.kind === 'opened' ? opened.value : undefined
-    },
-  }
-}
-
-/** What a receipt says about stored bytes; their first 128 are enough. */
-export function sealReceipt(body: unknown): {
-  readonly encrypted: boolean
-  readonly algorithm: string
-  readonly keyId?: string
-} {
-  if (!(body instanceof Uint8Array) || !isSealed(body))
-    return { encrypted: false, algorithm: 'none' }
-  const keyId = sealedKeyId(body)
-  return { encrypted: true, algorithm: SEAL_ALGORITHM, ...(keyId === undefined ? {} : { keyId }) }
-}
 
 /** How a kind of store is sealed. */
 export type SealKind = {
@@ -117,5 +73,5 @@ export function nameKey(
 }
 
 /** A body whose column holds bytes only, as a row of its own engine would hold it. */
-export const bodyOfBytes = (bytes: Uint8Array): StoredBody =>
+export const bodyOfBytes = (bytes: Uint8Array): string | Uint8Array =>
   isSealed(bytes) ? bytes : Buffer.from(bytes).toString('utf8')
