@@ -29,7 +29,7 @@ import { readResource } from '../../../services/care/src/mcp/resource-methods.ts
 import { CAPABILITIES, initializeResult } from '../../../services/care/src/mcp/session-server.ts'
 import type { CallContext } from '../../../services/care/src/mcp/visible-records.ts'
 import { checkBearer } from '../../../services/care/src/routes/bearer.ts'
-import { corsHook } from '../../../services/care/src/routes/service-routes.ts'
+import { careCors } from '../../../services/care/src/routes/service-routes.ts'
 import { answerProbe } from './answer-probe.ts'
 import { BENCH_BASE_URL, BENCH_TOKEN_SECRET } from './bench-protocol.ts'
 
@@ -176,7 +176,6 @@ const takingOver =
 const handler = (): void => undefined
 
 function addRoutes(app: ServiceApp): void {
-  app.addHook('onRequest', corsHook(NAMES.serviceName))
   app.route({
     url: '/mcp',
     method: ['POST', 'GET', 'DELETE'],
@@ -196,7 +195,7 @@ const app = await createServiceApp({
   version: NAMES.version,
   description: "The SDK's own transport.",
   clock: systemClock,
-  cors: false,
+  cors: careCors(NAMES.serviceName),
   routes: addRoutes,
 })
 await app.listen({ host: '127.0.0.1', port: 0 })

@@ -179,7 +179,6 @@ export function createFacilitatorApp({
       methods: ['GET', 'POST', 'OPTIONS'],
       allowedHeaders: ['content-type'],
       exposedHeaders: ['x-request-id', 'retry-after'],
-      maxAgeSeconds: 600,
     },
     bodyLimitBytes: BODY_LIMIT_BYTES,
     errors: { answer: unavailable, invalidRequest: malformed },

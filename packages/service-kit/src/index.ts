@@ -55,6 +55,7 @@ export {
 } from './run-service.ts'
 export { Secret } from './secret.ts'
 export {
+  type CorsPolicy,
   createServiceApp,
   paidServiceCors,
   type ServiceApp,

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
-import { createServiceApp, type ServiceApp } from './service-app.ts'
+import { type CorsPolicy, createServiceApp, type ServiceApp } from './service-app.ts'
 
 /** Why a service must not serve, and what it says in the meantime. */
 export type RefusedStart = {
@@ -16,6 +16,8 @@ export type RefusedStart = {
   readonly sentence: string
   /** On every path that is not the kit's. Its code is the reason in `/ready`. */
   readonly answer: ErrorAnswer
+  /** By default pages of other origins read nothing. */
+  readonly cors?: CorsPolicy | false | undefined
   /** Paths that the service answers all the same. */
   readonly routes?: ((app: ServiceApp) => void) | undefined
   /** `/health` is among `routes`. */
@@ -31,7 +33,7 @@ export type RefusedStart = {
  * // GET /ready → 503 {"error":"not_ready","ready":false,"checks":{"store":{"kind":"not-ready","reason":"store_behind",…}}}
  */
 export async function createRefusingService(
-  { answer, check, hasHealth = false, name, routes, sentence, version }: RefusedStart,
+  { answer, check, cors = false, hasHealth = false, name, routes, sentence, version }: RefusedStart,
   { clock, logger }: { readonly clock: Clock; readonly logger?: FastifyBaseLogger | undefined },
 ) {
   const registry = new Registry()
@@ -43,9 +45,10 @@ export async function createRefusingService(
     clock,
     logger,
     registry,
-    cors: false,
+    cors,
     health: !hasHealth,
     readiness: { [check]: async () => finding },
+    unknownPath: answer,
     routes: (scope) => {
       routes?.(scope)
       // A page there would look as if something were served.
@@ -53,9 +56,5 @@ export async function createRefusingService(
       scope.get('/', { schema }, async (_request, reply) => sendError(reply, answer))
     },
   })
-  // Before the framework judges a body that nobody will read.
-  app.addHook('onRequest', async (request, reply) =>
-    request.is404 ? await sendError(reply, answer) : undefined,
-  )
   return { app, registry, close: async (): Promise<void> => undefined }
 }

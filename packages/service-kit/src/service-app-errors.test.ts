@@ -70,19 +70,22 @@ describe('S5: errors are JSON with a stable code', () => {
     expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
   })
 
-  test('router refusals pass through a hook that may answer them', async () => {
-    const app = await buildThing({
-      unroutedHook: (request, reply, done) => {
-        void reply.header('access-control-allow-origin', '*')
-        if (request.method === 'OPTIONS') void reply.code(204).send()
-        else done()
-      },
-    })
+  test('S9: a page of another origin may read the router’s refusals, and asks for leave as anywhere', async () => {
+    const app = await buildThing()
     const preflight = await app.inject({ method: 'OPTIONS', url: '/%zz' })
     expect([preflight.statusCode, preflight.body]).toEqual([204, ''])
     const refused = await app.inject('/%zz')
     expect([refused.statusCode, refused.json()]).toEqual([400, { error: 'malformed_url' }])
     expect(refused.headers['access-control-allow-origin']).toBe('*')
+  })
+
+  test('an unknown path is 404, whatever the body that nobody will read', async () => {
+    const app = await buildThing()
+    for (const payload of ['{"picks":', `"${'a'.repeat(70_000)}"`]) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await app.inject({ method: 'POST', url: '/nowhere', headers, payload })
+      expect([answer.statusCode, answer.json()]).toEqual([404, { error: 'not_found' }])
+    }
   })
 
   test.each([

@@ -27,6 +27,7 @@ import {
   endConnections,
   guardConnections,
 } from './connections.ts'
+import type { ErrorAnswer } from './error-answer.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { createMetrics } from './metrics.ts'
@@ -73,13 +74,8 @@ export type ServiceAppOptions = {
   readonly bodyLimitBytes?: number | undefined
   /** Makes request ids; a client's `x-request-id` is ignored. */
   readonly newRequestId?: (() => string) | undefined
-  /**
-   * Runs when the router itself refuses a request (a malformed URL), since such requests reach no hook. It answers, or
-   * calls `done` to send the refusal.
-   */
-  readonly unroutedHook?:
-    | ((request: FastifyRequest, reply: FastifyReply, done: () => void) => void)
-    | undefined
+  /** The answer to unknown paths. */
+  readonly unknownPath?: ErrorAnswer | undefined
   /** How many proxies are in front, whose entries at the end of `X-Forwarded-For` are believed; by default none. */
   readonly trustedProxyHops?: number | undefined
   /** How long a client may take to send; for tests. */
@@ -97,7 +93,7 @@ const PARAM_LIMIT_CHARS = 512
 /** How long plugins and routes may take to register. */
 const PLUGIN_LIMIT_MS = 20_000
 
-function newFastify(options: ServiceAppOptions): ServiceApp {
+function newFastify(options: ServiceAppOptions, allowOrigins: OriginsHook): ServiceApp {
   const newRequestId = options.newRequestId ?? randomUUID
   const answerError = errorHandler(options.errors ?? {})
   const { connectionLimits: limits = DEFAULT_CONNECTION_LIMITS, trustedProxyHops = 0 } = options
@@ -131,15 +127,13 @@ function newFastify(options: ServiceAppOptions): ServiceApp {
     frameworkErrors: (error, request, reply) => {
       void reply.header('x-request-id', request.id)
       const refuse = (): void => answerError(error, request, reply)
-      if (options.unroutedHook === undefined) refuse()
-      else options.unroutedHook(request, reply, refuse)
+      allowOrigins(request, reply, refuse)
       request.log.info({ method: request.method, status: reply.statusCode }, 'request')
     },
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(answerError)
-  app.setNotFoundHandler((_request, reply) => sendError(reply, { status: 404, error: 'not_found' }))
   return app
 }
 
@@ -162,7 +156,9 @@ function acceptEmptyJson(app: ServiceApp): void {
  * after `app.ready()`, `app.swagger()` work without a port.
  */
 export async function createServiceApp(options: ServiceAppOptions): Promise<ServiceApp> {
-  const app = newFastify(options)
+  const { unknownPath = { status: 404, error: 'not_found' } } = options
+  const allowOrigins = corsHook(options.cors)
+  const app = newFastify(options, allowOrigins)
   const registry = options.registry ?? new Registry()
   const labels = ['service', 'version'] as const
   const help = 'Which build is running; always 1.'
@@ -178,7 +174,13 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   app.addHook('onSend', async (_request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
   })
-  if (options.cors !== false) await registerCors(app, options.cors)
+  app.addHook('onRequest', allowOrigins)
+  // Before the framework judges a body that nobody will read.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) void sendError(reply, unknownPath)
+    else done()
+  })
+  app.setNotFoundHandler((_request, reply) => sendError(reply, unknownPath))
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
   await registerDocumentation(app, { title, version, description })
   addKitRoutes(app, options, registry)
@@ -192,13 +194,11 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   return app
 }
 
-import cors from '@fastify/cors'
-
 /**
  * CORS for the paid services (S9): what is allowed in any case, besides what a page asks for.
  * `Access-Control-Expose-Headers` is among it because the official client sends it as a request header.
  */
-export const paidServiceCors = {
+export const paidServiceCors: CorsPolicy = {
   methods: ['GET', 'POST', 'OPTIONS'],
   allowedHeaders: [
     'PAYMENT-SIGNATURE',
@@ -208,40 +208,58 @@ export const paidServiceCors = {
     'idempotency-key',
   ],
   exposedHeaders: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'x-request-id', 'retry-after'],
-  maxAgeSeconds: 600,
 }
 
 /** What browsers from other origins may send and read. */
-type CorsPolicy = Readonly<typeof paidServiceCors>
+export type CorsPolicy = {
+  readonly methods: readonly string[]
+  readonly allowedHeaders: readonly string[]
+  readonly exposedHeaders: readonly string[]
+  /** Answers name the page's origin instead of `*`, and allow none of the other headers that it asks for. */
+  readonly isByOrigin?: boolean
+}
 
+type OriginsHook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+
+const CORS_MAX_AGE_SECONDS = 600
 /** What browsers send: far more than pages do, and little enough that the answer's head stays small (S10). */
 const REQUESTED_CHARS_MAX = 1_000
+/** A scheme, the longest host name and a port: a longer one is no page’s. */
+const ORIGIN_CHARS_MAX = 300
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 
 /** The policy's headers and those that the page asks for: tracing and caching add headers that no list foresees. */
-function allowedHeaders(policy: CorsPolicy, requested: unknown): string[] {
-  if (typeof requested !== 'string' || requested.length > REQUESTED_CHARS_MAX)
-    return policy.allowedHeaders
+function allowedHeaders({ allowedHeaders: allowed, isByOrigin }: CorsPolicy, requested = '') {
+  if (isByOrigin === true || requested.length > REQUESTED_CHARS_MAX) return allowed
   const names = requested.split(',').map((name) => name.trim())
-  const known = new Set(policy.allowedHeaders.map((name) => name.toLowerCase()))
-  const others = names.filter((name) => HEADER_NAME.test(name) && !known.has(name.toLowerCase()))
-  return [...policy.allowedHeaders, ...others]
+  const known = new Set(allowed.map((name) => name.toLowerCase()))
+  return [
+    ...allowed,
+    ...names.filter((name) => HEADER_NAME.test(name) && !known.has(name.toLowerCase())),
+  ]
 }
 
-/** Answers every `OPTIONS` with 204 before any route's own hooks run. */
-async function registerCors(app: ServiceApp, policy: CorsPolicy): Promise<void> {
-  const common = {
-    // No cookie is used, so that every page is alike, and no answer depends on who asks.
-    origin: '*',
-    methods: policy.methods,
-    exposedHeaders: policy.exposedHeaders,
-    maxAge: policy.maxAgeSeconds,
-    strictPreflight: false,
+/**
+ * A hook that answers every `OPTIONS` with 204, and lets pages of other origins read the other answers. They send nothing here
+ * unasked (no cookies), so an origin gains nothing that its user has not given it. The headers are set on Node's response, so
+ * that a stream that a route writes itself carries them too.
+ */
+function corsHook(policy: CorsPolicy | false): OriginsHook {
+  if (policy === false) return (_request, _reply, done) => done()
+  const exposed = policy.exposedHeaders.join(', ')
+  // A callback, which saves a promise per request compared with an async hook.
+  return ({ headers, method }, reply, done) => {
+    const { origin = '', 'access-control-request-headers': requested } = headers
+    const isEchoed =
+      policy.isByOrigin === true && origin !== '' && origin.length <= ORIGIN_CHARS_MAX
+    const { raw } = reply
+    raw.setHeader('access-control-allow-origin', isEchoed ? origin : '*')
+    raw.setHeader('access-control-expose-headers', exposed)
+    if (policy.isByOrigin === true) raw.setHeader('vary', 'origin')
+    if (method !== 'OPTIONS') return done()
+    raw.setHeader('access-control-allow-methods', policy.methods.join(', '))
+    raw.setHeader('access-control-allow-headers', allowedHeaders(policy, requested).join(', '))
+    raw.setHeader('access-control-max-age', String(CORS_MAX_AGE_SECONDS))
+    return void reply.code(204).send()
   }
-  await app.register(cors, {
-    delegator: (request, callback) => {
-      const requested = request.headers['access-control-request-headers']
-      callback(null, { ...common, allowedHeaders: allowedHeaders(policy, requested) })
-    },
-  })
 }

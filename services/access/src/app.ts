@@ -1,5 +1,6 @@
 /** The table of contents: what the service serves, and from what. Nothing here reads the environment or opens a connection. */
 import {
+  type CorsPolicy,
   createServiceApp,
   paidServiceCors,
   type ReadinessCheck,
@@ -23,7 +24,7 @@ import {
 } from './routes/access-routes.ts'
 
 /** A guarded agent in a browser sends a proof or token, and reads the token that it gets (S9). */
-const accessCors: typeof paidServiceCors = {
+const accessCors: CorsPolicy = {
   ...paidServiceCors,
   allowedHeaders: [...paidServiceCors.allowedHeaders, 'SIGN-IN-WITH-X', 'authorization'],
   exposedHeaders: [...paidServiceCors.exposedHeaders, TOKEN_HEADER],

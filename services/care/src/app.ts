@@ -29,9 +29,8 @@ import { addReadsRoute, type ReadLog } from './routes/reads-route.ts'
 import {
   addHealthRoute,
   addMetadataRoutes,
-  corsHook,
+  careCors,
   METADATA_PATH,
-  refuseUnknownPath,
 } from './routes/service-routes.ts'
 import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute, createSignatureCheck } from './routes/write-route.ts'
@@ -89,15 +88,13 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   const hosts = describeSignIn({ servers, issuers })
   const bearer = { tokens, metadataUrl, serviceName, scopes: hosts.scopes.all }
   const isPrivate = config.VERIFY_NAMES === 'private'
-  const cors = corsHook(serviceName)
-  const app = await createServiceApp({
+  return createServiceApp({
     name: 'tallystick-care',
     version: CARE_VERSION,
     description:
       'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.',
     clock,
-    // routes/service-routes.ts sets these headers, since care.md fixes each of them.
-    cors: false,
+    cors: careCors(serviceName),
     health: false,
     errors: { answer: dependencyAnswer },
     logger,
@@ -105,9 +102,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     readiness: { store: () => storeReadiness(deps) },
     llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
     metricsToken: config.METRICS_TOKEN,
-    unroutedHook: cors,
     async routes(scope) {
-      scope.addHook('onRequest', cors)
       await scope.register(async (records: ServiceApp) => addRecordRoutes(records, deps, bearer))
       addWitnessesRoute(scope, deps)
       addMetadataRoutes(scope, { baseUrl, ...hosts })
@@ -118,10 +113,6 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       addPageRoutes(scope, files, pagesPolicy(signIn))
     },
   })
-  // For whatever is outside the scope above: the kit's own routes, wrong methods and unknown paths.
-  app.addHook('onRequest', cors)
-  app.addHook('onRequest', refuseUnknownPath)
-  return app
 }
 
 /** Adds what reads and writes records: nothing of it is served of a store that was put back (C42). */

@@ -3,7 +3,7 @@ import type { RefusedStart } from '@tallystick/service-kit'
 import { CARE_VERSION } from './app.ts'
 import { StoreBehind } from './domain/record-store.ts'
 import { errorAnswer } from './errors.ts'
-import { addHealthRoute, corsHook } from './routes/service-routes.ts'
+import { addHealthRoute, careCors } from './routes/service-routes.ts'
 
 /** What is served in its place if the store falls short of its own last checkpoint. */
 export function refusedCare(
@@ -18,9 +18,7 @@ export function refusedCare(
     sentence: error.message,
     answer: errorAnswer('store_behind', { details: { message: error.message } }),
     hasHealth: true,
-    routes: (app) => {
-      app.addHook('onRequest', corsHook(serviceName))
-      addHealthRoute(app, { sessions: () => 0 })
-    },
+    cors: careCors(serviceName),
+    routes: (app) => addHealthRoute(app, { sessions: () => 0 }),
   }
 }

@@ -13,7 +13,7 @@ import type { Stores } from '../adapters/open-stores.ts'
 import type { CareRecord, NewRecord } from '../domain/care-record.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
-import { corsHook } from '../routes/service-routes.ts'
+import { careCors } from '../routes/service-routes.ts'
 import { makeStorePlace, openStoresAt } from '../testing/store-place.fixture.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { EventReader } from './event-reader.fixture.ts'
@@ -166,9 +166,8 @@ class McpProcess {
       version: '0.0.0',
       description: 'test',
       clock,
-      cors: false,
+      cors: careCors('care'),
       routes(scope) {
-        scope.addHook('onRequest', corsHook('care'))
         endpoint.addRoutes(scope)
       },
     })

@@ -1,10 +1,9 @@
 /** What the service says about itself, and the headers under which browsers may call it: metadata, health, CORS. */
-import { type ServiceApp, sendError } from '@tallystick/service-kit'
+import type { CorsPolicy, ServiceApp } from '@tallystick/service-kit'
 import { MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
-import { errorAnswer } from '../errors.ts'
 import { healthAnswer, metadataAnswer } from '../wire/service.ts'
 
 /** Path of the metadata that a 401 names: RFC 9728 §3.1 puts the resource's path after the well-known one. */
@@ -69,18 +68,10 @@ export function addHealthRoute(app: ServiceApp, hub: Pick<SessionHub, 'sessions'
   })
 }
 
-/** A scheme, the longest host name and a port: a longer one is no page’s, and the answer’s head stays small (S10). */
-const ORIGIN_CHARS_MAX = 300
-const CORS_MAX_AGE_SECONDS = 600
-
-/**
- * Returns a hook that answers `OPTIONS` on any path with 204, before any route's own hooks, and lets every origin read
- * the other answers (care.md, Other routes). Browsers send nothing here unasked (no cookies), so an origin gains nothing
- * that its user has not given it. The headers are set on Node's response, so that a stream that a route writes itself
- * carries them too.
- */
-export function corsHook(serviceName: string) {
-  const allowedHeaders = [
+/** Under which headers browsers may call the service; care.md (Other routes) fixes each of them. */
+export const careCors = (serviceName: string): CorsPolicy => ({
+  methods: ['GET', 'POST', 'DELETE', 'OPTIONS'],
+  allowedHeaders: [
     'authorization',
     'content-type',
     'accept',
@@ -91,27 +82,7 @@ export function corsHook(serviceName: string) {
     'last-event-id',
     'mcp-method',
     'mcp-name',
-  ].join(', ')
-  // A callback, which saves a promise per request compared with an async hook.
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const { raw } = reply
-    const { origin = '' } = request.headers
-    const isEchoed = origin !== '' && origin.length <= ORIGIN_CHARS_MAX
-    raw.setHeader('access-control-allow-origin', isEchoed ? origin : '*')
-    raw.setHeader('access-control-expose-headers', 'mcp-session-id, www-authenticate')
-    raw.setHeader('vary', 'origin')
-    if (request.method !== 'OPTIONS') {
-      done()
-      return
-    }
-    raw.setHeader('access-control-allow-methods', 'GET, POST, DELETE, OPTIONS')
-    raw.setHeader('access-control-allow-headers', allowedHeaders)
-    raw.setHeader('access-control-max-age', String(CORS_MAX_AGE_SECONDS))
-    void reply.code(204).send()
-  }
-}
-
-/** Answers 404 before the framework judges a body that nobody will read. */
-export async function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply) {
-  return request.is404 ? await sendError(reply, errorAnswer('not_found')) : undefined
-}
+  ],
+  exposedHeaders: ['mcp-session-id', 'www-authenticate'],
+  isByOrigin: true,
+})
