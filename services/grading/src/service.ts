@@ -15,7 +15,7 @@ import { createPollRounds, type PollRoundsOptions } from './ingest/odds-poller.t
 import { threadCpuMs } from './long-work/do-long-work.ts'
 import { openLongWorker } from './long-work/long-worker.ts'
 import { connectPayments, type createTokenCheck, publicNode } from './payments.ts'
-import { resumeSales } from './routes/sale-job.ts'
+import { createResumeRounds, resumeSales } from './routes/resume-sales.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 export { gradingConfigSchema } from './config.ts'
@@ -95,7 +95,7 @@ export async function createGradingService(
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
   const stores = ending(await openStores(config, { clock, onProblem }))
-  const { ledger: store, mayPoll, reservations, writeTrouble } = stores
+  const { ledger: store, mayPoll, reservations, resumeEveryMs, writeTrouble } = stores
   // It ends after the payments whose work it does.
   const worker = ending(longWorker(config))
   const longWork = oneAuditPerPayer(worker)
@@ -107,13 +107,11 @@ export async function createGradingService(
   const token = ending(payments.token)
   await requireRightToken(token)
   const grader = createGrader({ store, clock, randomBytes })
+  const sales = { grader, longWork, report: telemetry.sold, gate }
   const app = await createGradingApp({
-    grader,
-    longWork,
-    gate,
+    ...sales,
     store,
     writeTrouble,
-    report: telemetry.sold,
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
@@ -130,6 +128,12 @@ export async function createGradingService(
   })
   const polls = pollRounds(options, { store, mayPoll }, telemetry)
   const rounds = opened.adopt(polls, (running) => running?.close())
+  const resumeRounds = createResumeRounds({
+    clock,
+    everyMs: resumeEveryMs,
+    resume: () => resumeSales(sales, telemetry.resumed),
+    onFailed: telemetry.notResumed,
+  })
   const ends = opened.move()
   return {
     app,
@@ -138,13 +142,12 @@ export async function createGradingService(
     start() {
       worker.start()
       rounds?.start()
-      resumeSales({ grader, longWork, report: telemetry.sold, gate }, telemetry.resumed).catch(
-        (error: unknown) => logger?.error({ err: error }, 'open reservations were not resumed'),
-      )
+      resumeRounds.start()
     },
     // Payments in flight are finished, or answered as pending within seconds.
     stopping: () => {
       stores.stopping()
+      resumeRounds.close()
       return gate.close()
     },
     close: () => ends.disposeAsync(),

@@ -92,6 +92,9 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
         logger?.error({ ...fields, err: cause }, 'not resumed')
       else logger?.info(fields, 'resumed')
     },
+    notResumed: (error: unknown): void => {
+      logger?.error({ err: error }, 'open reservations were not resumed')
+    },
     wrongToken: (found: DomainCheck): void => {
       logger?.error({ found }, 'the network’s token is not the configured one: nothing is sold')
     },

@@ -130,12 +130,13 @@ export function createPaymentGate(options: PaymentGateOptions) {
       return await payAdmitted(await admit(schemes, headers, terms), terms, job)
     },
     /**
-     * Resumes every reservation that an earlier process left open (X9), using the job that `jobOf` makes from its
+     * Resumes every reservation that a process which ended left open (X9), using the job that `jobOf` makes from its
      * `request`. One without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
      * settled again. Resolves once each has an outcome or continues in the background. Calls may be served meanwhile:
-     * open reservations block from the moment the store is opened. Throws what the store's `open` throws.
+     * open reservations block from the moment the store is opened. Call it again and again where processes share a store:
+     * what runs here, or was resumed a minute ago, is left alone. Throws what the store's `open` throws.
      */
-    resumeOpen: createResume({ schemes, store, inFlight }),
+    resumeOpen: createResume({ schemes, store, inFlight, clock }),
     /** Whether a payment for that subject may be settled but is not yet fulfilled. */
     isPending: inFlight.isPending,
     /**
@@ -160,12 +161,51 @@ function challengeProblem(
   return { error: 'facilitator_turns_away', retryAfterSeconds }
 }
 
+/** How long a reservation that was resumed, and stayed open, is left alone, milliseconds: why it did is in the log, and will be again. */
+const RESUMED_AGAIN_MS = 60_000
+
 function createResume(gate: {
   readonly schemes: readonly PaymentScheme[]
   readonly store: ReservationStore
   readonly inFlight: ReturnType<typeof createPaymentsInFlight>
+  readonly clock: Clock
 }) {
-  const { inFlight, schemes, store } = gate
+  const { clock, inFlight, schemes, store } = gate
+  /** When each that is still open was resumed last, Unix milliseconds. */
+  let resumedAtMs: ReadonlyMap<string, number> = new Map()
+
+  /** One read at a time: where rounds follow each other, a store that hangs gets no second question. */
+  let isReading = false
+  async function readOpen(): Promise<readonly Reservation[]> {
+    if (isReading) return []
+    isReading = true
+    try {
+      return await store.open()
+    } finally {
+      isReading = false
+    }
+  }
+
+  /** Those that are open and whose turn it is. */
+  async function chooseOpen(): Promise<readonly Reservation[]> {
+    const before = inFlight.ids()
+    const open = await readOpen()
+    const now = inFlight.ids()
+    const nowMs = clock.unixMs()
+    const isDue = ({ paymentId }: Reservation): boolean =>
+      // What ran a moment ago may have ended since it was read.
+      !before.has(paymentId) &&
+      !now.has(paymentId) &&
+      nowMs >= (resumedAtMs.get(paymentId) ?? 0) + RESUMED_AGAIN_MS
+    const due = open.filter(isDue)
+    const stillOpen = open.flatMap(({ paymentId }) => {
+      const atMs = resumedAtMs.get(paymentId)
+      return atMs === undefined ? [] : [[paymentId, atMs] as const]
+    })
+    resumedAtMs = new Map([...stillOpen, ...due.map((each) => [each.paymentId, nowMs] as const)])
+    return due
+  }
+
   return async <Prepared, Answer, Declined>(
     jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
     hear?: (resumed: Resumed) => void,
@@ -182,7 +222,7 @@ function createResume(gate: {
         return { reservation, end: 'failed', cause }
       }
     }
-    await resumeEach(await store.open(), resume, hear)
+    await resumeEach(await chooseOpen(), resume, hear)
   }
 }
 

@@ -25,6 +25,10 @@ function createPaymentProgress(clock: Clock, limits: GateLimits) {
   let possiblySettled = false
   let isClosed = false
   let pause = Promise.withResolvers<void>()
+  const refusedOnceGivenUp = async (): Promise<never> => {
+    await givenUp.promise
+    throw new GateClosed('the gate is closed')
+  }
   return {
     /** Resolves once the store has reserved the payment here, or has ended it. */
     reserved: reserved.promise,
@@ -57,6 +61,9 @@ function createPaymentProgress(clock: Clock, limits: GateLimits) {
         pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
       }
     },
+    /** Waits for something; throws GateClosed once the gate has closed and no request waits any longer. */
+    unlessGivenUp: (awaited: Promise<unknown>): Promise<unknown> =>
+      Promise.race([awaited, refusedOnceGivenUp()]),
     /** Ends the current pause at once. */
     wake: (): void => pause.resolve(),
     close(): void {
@@ -145,6 +152,8 @@ export function createPaymentsInFlight(gate: GateParts) {
       }
       return await waitFor(start(paid), waits)
     },
+    /** The ids of those that run now. */
+    ids: (): ReadonlySet<string> => new Set(inFlight.keys()),
     isPending: (subject: string): boolean =>
       someOf(subject, ({ progress }) => progress.isPossiblySettled()),
     /** The request id given by the job that brought this payment; undefined if it is not in flight. */

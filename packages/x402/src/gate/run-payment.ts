@@ -5,6 +5,7 @@
  */
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
+import { ELSEWHERE } from '../reservations/reservations.ts'
 import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../schemes/payment-scheme.ts'
 import type { LookUpEnd } from './ledger-poller.ts'
 import type { AnyOutcome, Preparation, SettledPayment } from './paid-job.ts'
@@ -21,8 +22,24 @@ const CLOCK_SKEW_SECONDS = 10
 
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 
-/** Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first. */
+/** A payment's end here; `elsewhere` if another process has it. */
+type EndHere = AnyOutcome | typeof ELSEWHERE
+
+/**
+ * Runs one payment to its end. Throws what `prepare` or, before settlement, the store threw; the payment is released first.
+ * Where another process over the same store has it, that one's end is this one's: its answer if it gives one, and otherwise
+ * the payment runs here once it was released, or its process has ended.
+ */
 export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+  for (;;) {
+    const outcome = await runHere(gate, paid)
+    if (outcome.kind !== 'elsewhere') return outcome
+    paid.progress.markReserved()
+    await paid.progress.unlessGivenUp(gate.reservations.ownerEnded(paid.payment))
+  }
+}
+
+async function runHere(gate: GateParts, paid: PaymentInFlight): Promise<EndHere> {
   if (paid.order === undefined) return await runUnsent(gate, paid)
   const place = gate.lines.join(paid.payment)
   if (place === undefined) return { kind: 'unavailable', dependency: 'facilitator' }
@@ -34,7 +51,7 @@ export async function runPayment(gate: GateParts, paid: PaymentInFlight): Promis
 }
 
 /** Runs a payment that this process has not sent: it can only be found, and its payer has a few such at a time. */
-async function runUnsent(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+async function runUnsent(gate: GateParts, paid: PaymentInFlight): Promise<EndHere> {
   if (paid.isResumed === true) return await runInLine(gate, paid)
   const leave = gate.poller.join(paid.payment)
   // It may be on the ledger, so its payer is told to come back.
@@ -47,9 +64,10 @@ async function runUnsent(gate: GateParts, paid: PaymentInFlight): Promise<AnyOut
   }
 }
 
-async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<AnyOutcome> {
+async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<EndHere> {
   const { order, payment, place, progress } = paid
   const claim = await gate.reservations.reserve(paid, place)
+  if (claim.kind === 'elsewhere') return claim
   if (claim.kind === 'ended') return claim.outcome
   progress.markReserved()
   const reserved = { ...paid, reservation: claim.reservation }
@@ -64,6 +82,7 @@ async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<AnyOut
   if (finding.kind === 'landed' && claim.kind === 'resumed') {
     // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
     const now = await retried(gate, paid, () => gate.reservations.recall(paid))
+    if (now.kind === 'elsewhere') return now
     if (now.kind === 'ended') return now.outcome
   }
   return await honour(gate, reserved, { finding })
@@ -74,7 +93,7 @@ async function settle(
   gate: GateParts,
   paid: ReservedPayment,
   order: SettlementOrder,
-): Promise<AnyOutcome> {
+): Promise<EndHere> {
   const { payment } = paid
   const preparation = await prepare(gate, paid, { isOwed: false })
   if (preparation.kind === 'declined') return preparation
@@ -184,7 +203,7 @@ async function honour(
     readonly refusal?: Settlement | undefined
     readonly preparation?: Preparation<unknown, unknown>
   },
-): Promise<AnyOutcome> {
+): Promise<EndHere> {
   const { job, payment } = paid
   const { finding, refusal } = found
   if (finding.kind === 'untraced') {
@@ -236,18 +255,17 @@ async function complete(
   gate: GateParts,
   paid: ReservedPayment,
   { prepared, ...settled }: Omit<SettledPayment, 'payment'> & { readonly prepared: unknown },
-): Promise<AnyOutcome> {
+): Promise<EndHere> {
   const { job, payment, progress, reservation } = paid
   const { settlement } = settled
   progress.markPossiblySettled()
   paid.place?.leave()
-  // Written while the work runs: until it is, a later process finds only a reservation and looks the payment up.
-  const marked = gate.reservations.settled(payment)
+  // Before the work: a process that was stopped, and lost the payment to another meanwhile, must not do it a second time.
+  if (!(await gate.reservations.settled(payment))) return ELSEWHERE
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),
   }))
-  await marked
-  await gate.reservations.answered(reservation, { answer, settlement })
+  if (!(await gate.reservations.answered(reservation, { answer, settlement }))) return ELSEWHERE
   gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }

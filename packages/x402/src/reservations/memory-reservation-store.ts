@@ -57,10 +57,12 @@ export function createMemoryReservationStore(options: Options): ReservationStore
     async markSettled(paymentId) {
       const one = openOne(paymentId)
       if (one !== undefined) reservations.set(paymentId, { ...one, state: 'settled' })
+      return true
     },
     async keepAnswer(paymentId, kept) {
       const one = openOne(paymentId)
       if (one !== undefined) putAnswered({ ...one, ...kept, state: 'answered' })
+      return true
     },
     async markDelivered(paymentId) {
       const origin = reservations.get(reservations.get(paymentId)?.answeredBy ?? paymentId)
@@ -76,6 +78,7 @@ export function createMemoryReservationStore(options: Options): ReservationStore
     async open() {
       return [...reservations.values()].filter(({ state }) => state !== 'answered')
     },
+    ownerEnded: async () => undefined,
   }
 }
 

@@ -25,6 +25,8 @@ export type Reservation = {
   readonly isDelivered?: true
   /** The payment that was settled for this answer; this one was given the answer and is never settled itself. */
   readonly answeredBy?: string | undefined
+  /** It has no answer, and another process, which lives, will give it one. */
+  readonly isElsewhere?: true
 }
 
 export type ReserveOutcome =
@@ -42,25 +44,34 @@ export type ReserveOutcome =
 
 /**
  * Where payments are reserved before work begins. Access keeps them in memory, grading on disk, fsynced. Each method is
- * one transaction, and does nothing to a reservation that is absent or already answered. One caller's calls take effect,
- * and are answered, in order: the gate compares the answers with the writes it still owes.
+ * one transaction, and does nothing to a reservation that is absent, already answered, or another process's. One caller's
+ * calls take effect, and are answered, in order: the gate compares the answers with the writes it still owes.
+ *
+ * Several processes may share one place. An open reservation belongs to the process that made it, and to the next one that
+ * asks for it once that process has ended.
  */
 export type ReservationStore = {
   /** Holds a payment, unless it is already held or an earlier one from its payer takes its place (`weighSiblings`). */
   reserve(reservation: Reservation): Promise<ReserveOutcome>
-  markSettled(paymentId: string): Promise<void>
-  /** Ends an open reservation with its answer (JSON), kept until its expiry (Unix seconds); drops its `request`. */
+  /** False if another process took it over: that one does its work, and this one must not. */
+  markSettled(paymentId: string): Promise<boolean>
+  /**
+   * Ends an open reservation with its answer (JSON), kept until its expiry (Unix seconds); drops its `request`. False if
+   * another process took it over: that one's answer holds.
+   */
   keepAnswer(
     paymentId: string,
     kept: { readonly answer: string; readonly expiresAtSeconds: number },
-  ): Promise<void>
+  ): Promise<boolean>
   /** Records that the answer given to this payment has left for its payer. */
   markDelivered(paymentId: string): Promise<void>
   /** Forgets an open reservation after a definite refusal. */
   release(paymentId: string): Promise<void>
   get(paymentId: string): Promise<Reservation | undefined>
-  /** Reservations without an answer, to resume at start. */
+  /** This process's reservations without an answer, with those of processes that ended, which become its own. */
   open(): Promise<readonly Reservation[]>
+  /** Resolves once no other living process has the payment without an answer. It never rejects. */
+  ownerEnded(paymentId: string): Promise<void>
 }
 
 /** What an earlier payment from the same payer means for a new one. */

@@ -10,9 +10,9 @@ import { KEPT_REQUEST_BYTES_MAX } from './reservations.ts'
 function fillingStore(ledger: HederaStandIn) {
   const store = createMemoryReservationStore({ clock: ledger.clock })
   const disk = { isFull: false, releases: 0 }
-  const unlessFull = async (run: () => Promise<void>): Promise<void> => {
+  const unlessFull = async <Answer>(run: () => Promise<Answer>): Promise<Answer> => {
     if (disk.isFull) throw new Error('disk full')
-    await run()
+    return await run()
   }
   const reservations: ReservationStore = {
     ...store,

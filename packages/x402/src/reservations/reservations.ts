@@ -29,11 +29,16 @@ export const KEPT_REQUEST_BYTES_MAX = 2_097_152
 
 type Ended = { readonly kind: 'ended'; readonly outcome: AnyOutcome }
 
+/** Another process, which lives, has the payment: its answer is everybody's. */
+type Elsewhere = { readonly kind: 'elsewhere' }
+export const ELSEWHERE: Elsewhere = { kind: 'elsewhere' }
+
 /** `reserved` for the first time, or `resumed`: already reserved by this process or an earlier one, without an answer yet. */
 type Claim =
   | { readonly kind: 'resumed'; readonly reservation: Reservation }
   /** If its payer cannot pay, it may only be released. */
   | { readonly kind: 'reserved'; readonly reservation: Reservation; readonly canPay: boolean }
+  | Elsewhere
   | Ended
 
 export type Reservations = ReturnType<typeof createReservations>
@@ -53,20 +58,7 @@ export function createReservations(options: {
   const { retryAfterSeconds } = options.limits
   const lateWrites = createLateWrites()
 
-  async function write(payment: VerifiedPayment, run: () => Promise<void>): Promise<boolean> {
-    try {
-      await run()
-      return true
-    } catch (cause) {
-      observe({ kind: 'store_failed', payment, cause })
-      return false
-    }
-  }
-
-  async function end(payment: VerifiedPayment, run: () => Promise<void>): Promise<void> {
-    if (await write(payment, run)) lateWrites.forget(payment.id)
-    else lateWrites.owe(payment.id, run)
-  }
+  const { end, write } = createWrites(observe, lateWrites)
 
   return {
     /** Reserves a payment before any work, once its place in line comes. Throws what the store throws. */
@@ -100,15 +92,19 @@ export function createReservations(options: {
         : judgeHeld(held, paid, guesses)
     },
     // From here on nothing throws: a failed write is reported, and repeated when the payment arrives again.
-    async settled(payment: VerifiedPayment): Promise<void> {
-      await write(payment, () => store.markSettled(payment.id))
+    /** Whether its work is this process's: false if another one took it over, because this one seemed dead. */
+    async settled(payment: VerifiedPayment): Promise<boolean> {
+      const written = await write(payment, () => store.markSettled(payment.id))
+      return written?.answer !== false
     },
-    async answered(reservation: Reservation, paid: PaidAnswer): Promise<void> {
+    /** Whether this is the answer that holds: false if another process took the payment over. */
+    async answered(reservation: Reservation, paid: PaidAnswer): Promise<boolean> {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, clock.unixMs() / 1_000)
-      await end(payment, () =>
+      const written = await end(payment, () =>
         store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
       )
+      return written?.answer !== false
     },
     async released(payment: VerifiedPayment): Promise<void> {
       await end(payment, () => store.release(payment.id))
@@ -116,7 +112,40 @@ export function createReservations(options: {
     async delivered(payment: VerifiedPayment): Promise<void> {
       await write(payment, () => store.markDelivered(payment.id))
     },
+    /** Resolves once the process that has the payment has answered or released it, or has ended. */
+    ownerEnded: ({ id }: VerifiedPayment): Promise<void> => store.ownerEnded(id),
   }
+}
+
+/** Writes after settlement: a failure is reported, and what ended a payment is owed. */
+function createWrites(
+  observe: (event: GateEvent) => void,
+  lateWrites: ReturnType<typeof createLateWrites>,
+) {
+  /** What the store answered; undefined if it failed. */
+  async function write<Answer>(
+    payment: VerifiedPayment,
+    run: () => Promise<Answer>,
+  ): Promise<{ readonly answer: Answer } | undefined> {
+    try {
+      return { answer: await run() }
+    } catch (cause) {
+      observe({ kind: 'store_failed', payment, cause })
+      return undefined
+    }
+  }
+
+  async function end<Answer>(
+    payment: VerifiedPayment,
+    run: () => Promise<Answer>,
+  ): Promise<{ readonly answer: Answer } | undefined> {
+    const written = await write(payment, run)
+    if (written !== undefined) lateWrites.forget(payment.id)
+    else lateWrites.owe(payment.id, run)
+    return written
+  }
+
+  return { write, end }
 }
 
 /**
@@ -230,6 +259,7 @@ function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit):
   }
   if (held.keepsAnswer !== undefined && guesses.isSpent(brought))
     return challenged('payment_already_used')
+  if (held.isElsewhere === true) return ELSEWHERE
   if (held.state !== 'answered' || held.answer === undefined)
     return { kind: 'resumed', reservation: held }
   return paidWith(held.answer)
@@ -251,10 +281,10 @@ const LATE_WRITES_MAX = 1_000
  * later reservation.
  */
 export function createLateWrites() {
-  const owed = new Map<string, () => Promise<void>>()
+  const owed = new Map<string, () => Promise<unknown>>()
   const running = new Map<string, Promise<void>>()
 
-  async function run(paymentId: string, write: () => Promise<void>): Promise<void> {
+  async function run(paymentId: string, write: () => Promise<unknown>): Promise<void> {
     await write()
     // Another write may have become owed by now.
     if (owed.get(paymentId) === write) owed.delete(paymentId)
@@ -262,7 +292,7 @@ export function createLateWrites() {
 
   return {
     /** Remembers a payment's write; beyond the limit it is left to the next start. */
-    owe(paymentId: string, write: () => Promise<void>): void {
+    owe(paymentId: string, write: () => Promise<unknown>): void {
       if (owed.size < LATE_WRITES_MAX) owed.set(paymentId, write)
     },
     /** The payment is no longer owed anything. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Facilitator } from '../facilitators/facilitator.ts'
 import type { GateEvent } from '../gate/gate-event.ts'
 import type { GateLimits } from '../gate/gate-limits.ts'
 import type { PaidJob } from '../gate/paid-job.ts'
@@ -17,6 +18,8 @@ export const AGENT = `0x${'ab'.repeat(20)}`
 
 export type GateFixtureOptions = {
   readonly ledger?: HederaStandIn
+  /** By default the ledger's. */
+  readonly facilitator?: Facilitator
   readonly clock?: Clock
   readonly limits?: Partial<GateLimits>
   readonly reservations?: ReservationStore
@@ -31,7 +34,7 @@ export function gateFixture(options: GateFixtureOptions = {}) {
   const reservations = options.reservations ?? createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
     schemes: [ledger.scheme],
-    facilitator: ledger.facilitator,
+    facilitator: options.facilitator ?? ledger.facilitator,
     reservations,
     clock,
     limits,

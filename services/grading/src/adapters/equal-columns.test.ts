@@ -28,7 +28,10 @@ describe.skipIf(postgresMissing !== undefined)(
         'events.search: SQLite none, PostgreSQL tsvector',
         // Of several processes: who wrote which group, and which place may sign.
         'journal_writers: PostgreSQL alone',
+        // Of several processes: who does for all what one must do, and who lives.
+        'leases: PostgreSQL alone',
         'places: PostgreSQL alone',
+        'processes: PostgreSQL alone',
         // The order of one payer's, which a file's rowid gives.
         'reservations.serial: SQLite none, PostgreSQL INTEGER',
       ])

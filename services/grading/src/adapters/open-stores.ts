@@ -69,6 +69,8 @@ export type Stores = {
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
   /** Whether this process is the one that polls (G12). */
   readonly mayPoll: () => Promise<boolean>
+  /** How often to ask for the payments of processes that ended; undefined where no other process serves the store. */
+  readonly resumeEveryMs: number | undefined
   /** The process stops: from now on nothing waits long. */
   stopping(): void
   close(): Promise<void>
@@ -87,11 +89,17 @@ export async function openStores(
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
       writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
       mayPoll: askLease(OWN_LEASE),
+      resumeEveryMs: undefined,
       stopping: () => undefined,
     })
   }
-  const { openPostgresGradingStore, openPostgresLease, openWriteProbe, PostgresDoor } =
-    await loadPostgres()
+  const {
+    openPostgresGradingStore,
+    openPostgresLease,
+    openPostgresProcess,
+    openWriteProbe,
+    PostgresDoor,
+  } = await loadPostgres()
   const server = { ...serverOf(DATABASE_URL), databasePath }
   const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
   const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
@@ -100,14 +108,19 @@ export async function openStores(
     { schema: 'grading', name: 'poller', process: randomUUID() },
     { onProblem },
   )
+  const process = await openPostgresProcess(door, 'grading', { onProblem })
   const probe = openWriteProbe(door, onProblem)
-  return closingTogether(ledger, () => openPostgresReservationStore({ door, clock }), {
+  return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,
     mayPoll: askLease(poller),
+    resumeEveryMs: RESUME_EVERY_MS,
     stopping: () => door.stop(onProblem),
-    close: async () => void (await Promise.all([poller.close(), probe.end()])),
+    close: async () => void (await Promise.all([poller.close(), process.close(), probe.end()])),
   })
 }
+
+/** With the six seconds after which a silent process is taken for dead, its payments are another's well within ten. */
+const RESUME_EVERY_MS = 1_000
 
 const askLease = (poller: Pick<Lease, 'isHeld'>) => async () => poller.isHeld()
 
@@ -119,7 +132,9 @@ async function closingTogether(
   try {
     const reservations = await openReservations()
     const close = async (): Promise<void> => {
-      await Promise.all([reservations.close(), rest.close?.()])
+      await reservations.close()
+      // What this process left open is free from here on.
+      await rest.close?.()
       await ledger.close()
     }
     return { ...rest, ledger, reservations, close }

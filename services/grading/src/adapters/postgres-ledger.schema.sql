@@ -74,6 +74,7 @@ CREATE TABLE reservations (
   payment_id text COLLATE "C" PRIMARY KEY,
   serial bigint GENERATED ALWAYS AS IDENTITY, -- the order of one payer's: drawn under the payer's lock
   attempt uuid NOT NULL, -- the call that stored it, which so finds it again where its COMMIT was not answered
+  owner uuid NOT NULL, -- the process that does its work, by its row of processes; another's once that is gone
   payer text COLLATE "C" NOT NULL, -- network and account
   fingerprint text COLLATE "C" NOT NULL,
   idempotency_key text COLLATE "C",

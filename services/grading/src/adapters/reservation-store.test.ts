@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
-import { describeReservationStore, reservationOf } from '@tallystick/x402/testing'
+import {
+  describeReservationStore,
+  describeSharedReservations,
+  reservationOf,
+} from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
@@ -140,8 +144,12 @@ describe('reservations on SQLite', () => {
     expect({ ...database.prepare('PRAGMA journal_mode').get() }).toEqual({ journal_mode: 'wal' })
   })
 
-  // What is open is read once, at the start.
-  const { allOpen: _, ...whileServing } = reservationStatements(SQLITE_DIALECT, {
+  // What an earlier process left open is read once, at the start.
+  const {
+    takeAll: _,
+    allOwn: __,
+    ...whileServing
+  } = reservationStatements(SQLITE_DIALECT, {
     openMax: 2,
     givenMax: 2,
   })
@@ -180,6 +188,14 @@ describe.skipIf(postgresMissing !== undefined)(
         open: (limits) => openOn(ledger, limits),
         wreck: () => ledger.tamper('DROP TABLE grading.reservations'),
       }
+    })
+
+    describeSharedReservations('PostgreSQL', async () => {
+      const ledger = await ledgers.ledger()
+      const [first, second] = [await openOn(ledger), await openOn(ledger)]
+      const endFirst = () =>
+        ledger.tamper(`DELETE FROM grading.processes WHERE id = '${first.owner()}'`)
+      return { first, second, endFirst, nowSeconds: () => clock.unixMs() / 1_000 }
     })
 
     test('every connection cut at random: each step is taken once, and answered', async () => {

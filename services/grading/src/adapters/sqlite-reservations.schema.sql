@@ -2,6 +2,7 @@
 CREATE TABLE reservations (
   payment_id TEXT PRIMARY KEY,
   attempt TEXT NOT NULL, -- the call that stored it
+  owner TEXT NOT NULL, -- the process that does its work
   payer TEXT NOT NULL, -- network and account
   fingerprint TEXT NOT NULL,
   idempotency_key TEXT,

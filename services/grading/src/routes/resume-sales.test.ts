@@ -10,7 +10,7 @@ import {
   samplePrices,
 } from '../testing/samples.fixture.ts'
 import { gradeExample } from '../wire/examples.ts'
-import { resumeSales } from './sale-job.ts'
+import { resumeSales } from './resume-sales.ts'
 
 type Jobs = Parameters<typeof resumeSales>[0]['gate']['resumeOpen']
 type Job = ReturnType<Parameters<Jobs>[0]>

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Clock, RequestIssue } from '@tallystick/service-kit'
-import type { PaidJob, PaymentGate, PaymentTerms, Reservation, Resumed } from '@tallystick/x402'
+import type { PaidJob, PaymentGate, PaymentTerms } from '@tallystick/x402'
 import type { Grader } from '../domain/grader.ts'
 import {
   type AuditJson,
@@ -24,13 +24,13 @@ import { gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
 export type Sold = { readonly kind: SaleKind; readonly grades: readonly GradeCount[] }
 
 /** What is known about a sale before money moves. */
-type PreparedSale = {
+export type PreparedSale = {
   readonly answer: Card | AuditJson
   /** When the payment's first request came, Unix seconds. */
   readonly receivedAtSeconds: number
 }
 
-type SaleDeps = {
+export type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'keepAudit'>
   readonly longWork: Pick<LongWork, 'audit'>
   /** Called for each sale once its answer exists. */
@@ -83,7 +83,7 @@ const receivedAtOf = (kept: string | undefined): number | undefined => {
 }
 
 /** A kept sale as requested; undefined for any other text. */
-function readKeptSale(kept: string): AskedSale | undefined {
+export function readKeptSale(kept: string): AskedSale | undefined {
   const match = KEPT_SALE.exec(kept)
   if (match === null) return undefined
   const read = readSale(match[1] as SaleKind, JSON.parse(kept.slice(match[0].length)))
@@ -138,41 +138,6 @@ export function saleJob(
       return JSON.stringify(card)
     },
   }
-}
-
-function unasked(): never {
-  throw new Error('a payment without a request is not honoured')
-}
-
-/** A payment that had expired when it was reserved was only looked up: there is nothing to release. */
-const nothingToGive = ({
-  fingerprint,
-  subject,
-}: Reservation): PaidJob<PreparedSale, string, never> => ({
-  fingerprint,
-  subject,
-  prepare: unasked,
-  mayHonour: async () => false,
-  fulfil: unasked,
-})
-
-/**
- * Resumes what an earlier process left open (X9): looks each sale up on the ledger, and completes it if its payment
- * landed. Resolves when each has an outcome or is pending in the background. Throws what the store's `open` throws.
- */
-export async function resumeSales(
-  deps: SaleDeps & { readonly gate: Pick<PaymentGate, 'resumeOpen'> },
-  hear: (resumed: Resumed) => void,
-): Promise<void> {
-  await deps.gate.resumeOpen((reservation) => {
-    if (reservation.request === undefined) return nothingToGive(reservation)
-    const asked = readKeptSale(reservation.request)
-    // Perhaps paid, but unreadable to this version: left open for a version that can read it.
-    if (asked === undefined) return undefined
-    // As reserved: a newer version may write the same request in another order.
-    const { fingerprint, subject } = reservation
-    return { ...saleJob(deps, asked), fingerprint, subject }
-  }, hear)
 }
 
 type SaleRequest =

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import {
   migratePostgresStore,
+  openPostgresProcess,
   PostgresDoor,
   type PostgresReaderOptions,
 } from '@tallystick/journal-store/postgres'
@@ -65,14 +66,20 @@ async function makePostgresLedger(server: PostgresServer) {
       opened.push(opening)
       return opening
     },
-    /** The payments beside it, through a door of their own. */
+    /** The payments beside it, as a process of its own has them open; `owner` names it. */
     openReservations: async (
-      options: Omit<Parameters<typeof openPostgresReservationStore>[0], 'door'>,
+      options: Omit<Parameters<typeof openPostgresReservationStore>[0], 'door' | 'process'>,
       through = url,
     ) => {
       const named = { ...identity, url: through, Unavailable: GradingStoreUnavailable }
       const door = new PostgresDoor(named)
-      return keep(await openPostgresReservationStore({ ...options, door }))
+      const process = await openPostgresProcess(door, 'grading', { onProblem: () => undefined })
+      const store = await openPostgresReservationStore({ ...options, door, process })
+      const end = async (): Promise<void> => {
+        await store.close()
+        await process.close()
+      }
+      return keep({ ...store, close: end, owner: () => process.id() })
     },
     /** Does what no role of the service can: triggers are off. */
     tamper: (sql: string) =>

@@ -197,7 +197,7 @@ const RECEIVED_SECONDS = 1_780_400_000
 type Address = { readonly baseUrl: string }
 
 /** The example match, closed and settled, in a service's ledger. */
-async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
+export async function fill({ store }: Pick<RunningService, 'store'>): Promise<void> {
   const upload = uploadSchema.parse(uploadExample)
   await ingestPayload({
     store,
@@ -229,6 +229,6 @@ export const xlayerCalls = (fixture: () => XLayerFixture) => ({
     return started
   },
   balanceOf: (name: string) => fixture().chain.controls.balanceOf(fixture().account(name).address),
-  sign: (name: string, at: Address) =>
-    signedPayment(fixture(), fixture().account(name), { url: grade(at), body: gradeExample }),
+  sign: (name: string, at: Address, body: unknown = gradeExample) =>
+    signedPayment(fixture(), fixture().account(name), { url: grade(at), body }),
 })
