@@ -2,7 +2,7 @@ import { GENESIS_PREV_HASH, leafHash, versionHash, versionPreimage } from '@tall
 import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isRecordName } from '../wire/record-name.ts'
+import { isRecordName } from '../wire/record-uri.ts'
 import { WITHDRAWALS } from '../wire/records.ts'
 import {
   createEntryCutter,

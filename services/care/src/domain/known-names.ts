@@ -3,8 +3,7 @@
  * their name, and patients by what a reader may take them for. In memory, read at the start: names are public or few, and no
  * database folds them.
  */
-import { areAlike, isWritableName, looksOf, normalName } from '../wire/record-name.ts'
-import { normalSlot } from '../wire/record-uri.ts'
+import { areAlike, isWritableName, looksOf, normalName, normalSlot } from '../wire/record-uri.ts'
 import { AUDIENCES } from '../wire/records.ts'
 import type { RecordStore, TopicName } from './record-store.ts'
 import { type Reach, reachWithin } from './scopes.ts'

@@ -1,6 +1,5 @@
 // What scopes let their holder do with records (C24). Pure: the browser runs this file too.
-import { isWritableName, normalName } from '../wire/record-name.ts'
-import { type ChainSlot, decodeName } from '../wire/record-uri.ts'
+import { type ChainSlot, decodeName, isWritableName, normalName } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 
 /** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */

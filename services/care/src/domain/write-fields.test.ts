@@ -1,8 +1,7 @@
 import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isRecordName } from '../wire/record-name.ts'
-import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import { chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { readWriteFields } from './write-fields.ts'
 
 const body = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }

@@ -4,7 +4,7 @@
  */
 import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { readLanguageTag } from '../wire/language-tag.ts'
-import { isWritableName, normalName } from '../wire/record-name.ts'
+import { isWritableName, normalName } from '../wire/record-uri.ts'
 import { isSeen, isWritableLine, isWritableValue } from '../wire/text-of-others.ts'
 import { writeBody } from '../wire/write.ts'
 import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'

@@ -7,8 +7,7 @@ import type {
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { NamesQuery } from '../domain/record-store.ts'
 import { mayRead, reachOf, reachWithin } from '../domain/scopes.ts'
-import { isRecordName, normalName } from '../wire/record-name.ts'
-import type { ChainSlot } from '../wire/record-uri.ts'
+import { type ChainSlot, isRecordName, normalName } from '../wire/record-uri.ts'
 import { PROMPTS } from './prompt-methods.ts'
 import type { CallContext } from './visible-records.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { areAlike, isWritableName } from './record-name.ts'
+import { areAlike, isWritableName } from './record-uri.ts'
 
 describe('C38: a name', () => {
   it.each([

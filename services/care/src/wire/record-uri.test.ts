@@ -1,8 +1,7 @@
 import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isRecordName } from '../wire/record-name.ts'
-import { audioUri, chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
+import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'
 
 const name = fc.string({ minLength: 1, unit: anyCharacter }).filter(isRecordName)

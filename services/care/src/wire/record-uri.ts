@@ -1,7 +1,104 @@
-// Record URIs. Pure: the browser runs this file too.
-
-import { isRecordName, normalName } from './record-name.ts'
+/**
+ * How a record is named: what a person or a topic may be called from now on (C38: one human name is one text, and what is seen is
+ * all there is), and the URI that spells both. Pure: the browser runs this file too, so no lookbehind (Safari 15).
+ */
+import { readsAs } from './reads-as.ts'
 import type { Audience } from './records.ts'
+
+/** The form in which names are kept and compared, whatever a keyboard or a file system made of them. */
+export const normalName = (name: string): string => name.normalize('NFC')
+
+/** Whether a text holds half a character. `isWellFormed` tells it too, but browsers of 2022 lack that. */
+export const hasLoneSurrogate = (text: string): boolean => /\p{Surrogate}/u.test(text)
+
+/** Whether a text can be a name in the store: not empty, no `/`, no `|`, no U+0000, well-formed Unicode. Older names are kept. */
+export function isRecordName(text: string): boolean {
+  return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
+}
+
+/** What controls, or is not seen; joiners are judged by what is around them. */
+const HIDDEN =
+  /[\p{Cc}\p{Zl}\p{Zp}\uFFF9-\uFFFB]|(?![\u200C\u200D])\p{Default_Ignorable_Code_Point}/u
+/** Spaces but the one of the keyboard, and what is blank without being one. */
+const OTHER_SPACE = /(?! )[\p{Zs}\u2800]/u
+/** Full and half widths of letters that have their own. */
+const OTHER_WIDTH = /[\uFF01-\uFFEF]/u
+
+/**
+ * Letters whose right side (RIGHT_OF) or left side takes part in joining, as Unicode's DerivedJoiningType has them: L and D, R
+ * and D. Mandaic, Manichaean and the like are there too, so the ranges are not a script's.
+ */
+const JOINS_NEXT =
+  '\u0620\u0626\u0628\u062A-\u062E\u0633-\u063F\u0641-\u0647\u0649\u064A\u066E\u066F\u0678-\u0687\u069A-\u06BF\u06C1\u06C2\u06CC\u06CE\u06D0\u06D1\u06FA-\u06FC\u06FF\u0712-\u0714\u071A-\u071D\u071F-\u0727\u0729\u072B\u072D\u072E\u074E-\u0758\u075C-\u076A\u076D-\u0770\u0772\u0775-\u0777\u077A-\u077F\u07CA-\u07EA\u0841-\u0845\u0848\u084A-\u0853\u0855\u0860\u0862-\u0865\u0868\u0886\u0889-\u088D\u08A0-\u08A9\u08AF\u08B0\u08B3-\u08B8\u08BA-\u08C8\u1807\u1820-\u1878\u1887-\u18A8\u18AA\uA840-\uA872\u{10AC0}-\u{10AC4}\u{10ACD}\u{10AD3}-\u{10ADC}\u{10ADE}-\u{10AE0}\u{10AEB}-\u{10AEE}\u{10B80}\u{10B82}\u{10B86}-\u{10B88}\u{10B8A}\u{10B8B}\u{10B8D}\u{10B90}\u{10BAD}\u{10BAE}\u{10D00}-\u{10D21}\u{10D23}\u{10F30}-\u{10F32}\u{10F34}-\u{10F44}\u{10F51}-\u{10F53}\u{10F70}-\u{10F73}\u{10F76}-\u{10F81}\u{10FB0}\u{10FB2}\u{10FB3}\u{10FB8}\u{10FBB}\u{10FBC}\u{10FBE}\u{10FBF}\u{10FC1}\u{10FC4}\u{10FCA}\u{10FCB}\u{1E900}-\u{1E943}'
+const JOINS_LAST =
+  '\u0620\u0622-\u063F\u0641-\u064A\u066E\u066F\u0671-\u0673\u0675-\u06D3\u06D5\u06EE\u06EF\u06FA-\u06FC\u06FF\u0710\u0712-\u072F\u074D-\u077F\u07CA-\u07EA\u0840-\u0858\u0860\u0862-\u0865\u0867-\u086A\u0870-\u0882\u0886\u0889-\u088E\u08A0-\u08AC\u08AE-\u08C8\u1807\u1820-\u1878\u1887-\u18A8\u18AA\uA840-\uA871\u{10AC0}-\u{10AC5}\u{10AC7}\u{10AC9}\u{10ACA}\u{10ACE}-\u{10AD6}\u{10AD8}-\u{10AE1}\u{10AE4}\u{10AEB}-\u{10AEF}\u{10B80}-\u{10B91}\u{10BA9}-\u{10BAE}\u{10D01}-\u{10D23}\u{10F30}-\u{10F44}\u{10F51}-\u{10F54}\u{10F70}-\u{10F81}\u{10FB0}\u{10FB2}-\u{10FB6}\u{10FB8}-\u{10FBF}\u{10FC1}-\u{10FC4}\u{10FC9}-\u{10FCA}\u{1E900}-\u{1E943}'
+const TRANSPARENT = '[\\p{Mn}\\p{Me}]*'
+const JOINED_BEFORE = new RegExp(`[${JOINS_NEXT}]${TRANSPARENT}$`, 'u')
+const JOINED_AFTER = new RegExp(`^${TRANSPARENT}[${JOINS_LAST}]`, 'u')
+/** Canonical combining class 9. */
+const VIRAMA_BEFORE =
+  /[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D3B\u0D3C\u0D4D\u0DCA\u0E3A\u0EBA\u0F84\u1039\u103A\u1714\u1715\u1734\u17D2\u1A60\u1B44\u1BAA\u1BAB\u1BF2\u1BF3\u2D7F\uA806\uA82C\uA8C4\uA953\uA9C0\uAAF6\uABED\u{10A3F}\u{11046}\u{11070}\u{1107F}\u{110B9}\u{11133}\u{11134}\u{111C0}\u{11235}\u{112EA}\u{1134D}\u{11442}\u{114C2}\u{115BF}\u{1163F}\u{116B6}\u{1172B}\u{11839}\u{1193D}\u{1193E}\u{119E0}\u{11A34}\u{11A47}\u{11A99}\u{11C3F}\u{11D44}\u{11D45}\u{11D97}]$/u
+
+/** Whether each joiner stands where its script needs it: RFC 5892, appendix A.1 and A.2. */
+const areJoinersNeeded = (text: string): boolean =>
+  [...text.matchAll(/[\u200C\u200D]/g)].every(({ 0: joiner, index }) => {
+    const before = text.slice(0, index)
+    if (VIRAMA_BEFORE.test(before)) return true
+    const after = text.slice(index + 1)
+    return joiner === '\u200C' && JOINED_BEFORE.test(before) && JOINED_AFTER.test(after)
+  })
+
+/** Most names: a report of a large store asks this of each. */
+const isPlainAscii = (text: string): boolean =>
+  /^[!-~](?:[ -~]*[!-~])?$/.test(text) && !/[/|]|^\.{1,2}$/.test(text)
+
+/** Whether a text may name a patient or a domain from now on: in its normal form, one plain line, and no folder to any program. */
+export const isWritableName = (text: string): boolean =>
+  isPlainAscii(text) ||
+  (isRecordName(text) &&
+    text === normalName(text) &&
+    text === text.trim() &&
+    !/^\.{1,2}$/.test(text) &&
+    ![HIDDEN, OTHER_SPACE, OTHER_WIDTH].some((pattern) => pattern.test(text)) &&
+    areJoinersNeeded(text))
+
+/** Marks that are vowels or the like in their script, not accents. */
+const SPELLING_MARK = /(?!\p{Script=Inherited})\p{M}/u
+
+/** Letters that are also written as two: Müller is Mueller. */
+const TWO_LETTERS: Readonly<Record<string, string>> = {
+  ä: 'ae',
+  æ: 'ae',
+  å: 'aa',
+  ö: 'oe',
+  ø: 'oe',
+  ü: 'ue',
+}
+const inTwoLetters = (name: string): string =>
+  name.toLowerCase().replace(/[äæåöøü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
+
+/** With the apostrophe and the hyphen of a keyboard: a telephone writes O’Brien. */
+const withPlainSigns = (name: string): string =>
+  name.replace(/['‘’‛ʹʻʼʽ′`´]/g, "'").replace(/[\p{Pd}\u2212]/gu, '-')
+
+/** What a name may be taken for: without case, accents and alphabets, and by the digits and letters that look like others. */
+export function looksOf(text: string): readonly string[] {
+  const name = withPlainSigns(text)
+  if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
+  const looks = [
+    readsAs(name.toUpperCase()),
+    readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
+    readsAs(inTwoLetters(name)),
+  ]
+  return [...new Set(looks)]
+}
+
+/** Whether a reader may take two different names for one. The looks are compact: the letters that C45 knows, not all of TR39. */
+export function areAlike(left: string, right: string): boolean {
+  if (left === right) return false
+  const looks = looksOf(right)
+  return looksOf(left).some((look) => looks.includes(look))
+}
 
 /** Where a chain lives. `patient` and `domain` are record names. */
 export type ChainSlot = {

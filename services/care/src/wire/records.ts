@@ -1,6 +1,6 @@
 /** What a read says about a record besides its text, and the notice of a new version. The browser takes its types from here. */
 import { z } from 'zod'
-import { isRecordName } from './record-name.ts'
+import { isRecordName } from './record-uri.ts'
 
 /** The name of a patient or a topic, wherever one is given beside a URI: in its normal form (C38). */
 export const nameText = z

@@ -9,7 +9,7 @@ import {
   isRecordName,
   isWritableName,
   normalName,
-} from '../../wire/record-name.ts'
+} from '../../wire/record-uri.ts'
 import type { Withdrawal } from '../../wire/records.ts'
 import { isSeen, isWritableLine, isWritableValue, lineText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
