@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { constants } from 'node:sqlite'
 import { afterEach, expect, test } from 'vitest'
 import type { SqlQuery } from './sql-connection.ts'
-import { SqliteConnection } from './sqlite-connection.ts'
+import { askOn, SqliteConnection } from './sqlite-connection.ts'
 import { openSqliteFile } from './sqlite-database.ts'
 
 class NotesUnavailable extends Error {}
@@ -75,4 +76,29 @@ test('what SQLite refuses, and whatever comes after the end, is the service’s 
   await expect(rows.transaction((query) => query(ADD, [null]))).rejects.toThrow(NotesUnavailable)
   await rows.end()
   await expect(rows.read(ALL)).rejects.toThrow(new NotesUnavailable('the store is closed'))
+})
+
+test('a statement is planned once, whatever values it is asked with', () => {
+  const database = openSqliteFile(folderPath(), KIND)
+  endings.unshift(() => database.close())
+  database.exec('CREATE INDEX notes_by_text ON notes (text)')
+  const ask = askOn(database)
+  const askAll = (text: string, limit: number): void => {
+    ask('SELECT max(id) FROM notes WHERE text = $1', [text])
+    ask('SELECT b.id FROM notes a JOIN notes b ON b.id = a.id WHERE a.text = $1 LIMIT $2', [
+      text,
+      limit,
+    ])
+  }
+  let planned = 0
+  // SQLite asks for leave whenever it plans.
+  database.setAuthorizer(() => {
+    planned += 1
+    return constants.SQLITE_OK
+  })
+  askAll('one', 1)
+  const afterFirst = planned
+  expect(afterFirst).toBeGreaterThan(0)
+  askAll('two', 2)
+  expect(planned).toBe(afterFirst)
 })
