@@ -185,7 +185,7 @@ const fields = z.object({
   LANGUAGE: languageField()
     .optional()
     .describe(
-      'Language of records that name none, as a BCP 47 tag: what is said around their values, and the voice, follow it. If unset, it is unknown: nothing guesses it, English is said, and nothing is spoken. The echo page, its printed list and the read log are in it too.',
+      'Language of records that name none, as a BCP 47 tag: what is said around their values, and the voice, follow it. If unset, it is unknown: nothing guesses it, English is said, and nothing is spoken. The pages and what they print are in it too.',
     ),
   CLINIC_NAME: textField('a name')
     .optional()

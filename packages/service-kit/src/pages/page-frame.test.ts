@@ -42,10 +42,23 @@ describe('pageFrame', () => {
   })
 
   test('C37: is in the language of its words, from the right where that is written so; the footer’s links are English', () => {
-    const words = { pages: 'الصفحات', more: 'المزيد', skip: 'تخطٍّ' }
+    const words = {
+      pages: 'الصفحات',
+      more: 'المزيد',
+      skip: 'تخطٍّ',
+      browserLacks: 'ينقص {what}.',
+      pageFailed: 'تعطل {why}.',
+    }
     const nav = [{ label: 'a', href: '/a' }]
-    const text = pageFrame({ ...page, nav, language: { tag: 'ar', isRightToLeft: true, words } })
-    for (const part of ['<html lang="ar" dir="rtl">', `aria-label="${words.pages}"`, words.skip])
+    const language = { tag: 'ar', isRightToLeft: true, words }
+    const text = pageFrame({ ...page, nav, script: '/pages/a.js', language })
+    for (const part of [
+      '<html lang="ar" dir="rtl">',
+      `aria-label="${words.pages}"`,
+      words.skip,
+      words.browserLacks,
+      words.pageFailed,
+    ])
       expect(text.toString()).toContain(part)
     expect(text.toString()).toContain(' lang="en" hreflang="en">')
   })

@@ -6,13 +6,23 @@ import { Html, html } from './html.ts'
 
 export type PageLink = { readonly label: string; readonly href: string }
 
-/** What the frame itself says. */
-type FrameWords = Readonly<Record<'pages' | 'more' | 'skip', string>>
+/** What the frame itself says, and `browser/browser-check.ts` of a browser that lacks something and of a script that fails. */
+type FrameWords = Readonly<
+  Record<'pages' | 'more' | 'skip' | 'browserLacks' | 'pageFailed', string>
+>
 
 const ENGLISH: NonNullable<Page['language']> = {
   tag: 'en',
   isRightToLeft: false,
-  words: { pages: 'Pages', more: 'More', skip: 'Skip to the page' },
+  words: {
+    pages: 'Pages',
+    more: 'More',
+    skip: 'Skip to the page',
+    browserLacks:
+      'This browser lacks {what}. This page works from Safari {safari}, Chrome {chrome} or Firefox {firefox} on.',
+    pageFailed:
+      'A part of this page failed ({why}). What it shows may be old or incomplete: load it again, in Safari {safari}, Chrome {chrome} or Firefox {firefox} or newer.',
+  },
 }
 
 /** What a page shows, top to bottom. */
@@ -109,7 +119,9 @@ ${facts}<title>${title}</title>
 <link rel="stylesheet" href="/pages/style.css">
 ${
   page.script !== undefined &&
-  html`<script type="module" src="/pages/browser-check.js"></script>
+  html`<meta name="browser-lacks" content="${words.browserLacks}">
+<meta name="page-failed" content="${words.pageFailed}">
+<script type="module" src="/pages/browser-check.js"></script>
 <script type="module" src="${page.script}"></script>`
 }
 </head>

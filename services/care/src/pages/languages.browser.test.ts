@@ -122,7 +122,7 @@ describePages((pages) => {
       return text(log, '#rows')
     }
     await expect.poll(rows, WAIT).toMatch(/tropfen.*gelesen/)
-    expect(await text(log, '#as-of')).toMatch(/^Stand: .*\. Aufgezeichnete Tage: \d+\.$/)
+    expect(await text(log, '#as-of')).toMatch(/^Stand: .*, für die letzten \d+ Tage\.$/)
     expect(await text(log, '#reads-title')).toBe('Lesezugriffe auf Einträge von rosa-12')
   })
 })

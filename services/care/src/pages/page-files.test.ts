@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { newerInScripts } from '@tallystick/page-testing'
 import { describe, expect, it } from 'vitest'
+import { englishIn } from './english-in.fixture.ts'
 import { pagesPolicy, readPageFiles } from './page-files.ts'
 import { PAGE_WORDS, pageWords } from './page-words.ts'
 
@@ -47,38 +48,64 @@ describe('what is served', () => {
   })
 })
 
-const echoIn = (language: string | undefined): string => {
-  const found = readPageFiles({ ...places, language }).find(({ paths }) =>
-    paths.includes('/echo.html'),
-  )
-  return found?.body ?? ''
-}
+const PAGES = {
+  '/': 'overview',
+  '/clinician.html': 'clinician',
+  '/echo.html': 'echo',
+  '/reads.html': 'reads',
+} as const
+
+const bodyIn = (language: string | undefined, path: string, isPrivate = false): string =>
+  readPageFiles({ ...places, language, isPrivate }).find(({ paths }) => paths.includes(path))
+    ?.body ?? ''
+
+/** Texts and labels of a page but what is marked as English or as code. */
+const textsOf = (body: string): readonly string[] => [
+  ...body
+    .replace(
+      /<(a|option|pre|bdi|script)\b[^>]*(?: lang="en"|class="mono"|tabindex|src)[^>]*>.*?<\/\1>/gs,
+      '',
+    )
+    .split(/<[^>]*>/),
+  ...Array.from(
+    body.matchAll(/(?:aria-label|name="description" content)="([^"]*)"/g),
+    ([, text = '']) => text,
+  ),
+]
 
 describe('C37: the pages in the service’s language', () => {
-  it.each(Object.keys(PAGE_WORDS))(
-    '%s: the echo page says so, and every word of it',
-    (language) => {
-      const { isRightToLeft, texts } = pageWords(language, 'echo')
-      const body = echoIn(language)
+  it.each(Object.keys(PAGE_WORDS))('%s: every page says so, and every word of it', (language) => {
+    for (const [path, page] of Object.entries(PAGES)) {
+      const { isRightToLeft, texts } = pageWords(language, page)
+      const body = bodyIn(language, path)
       expect(body).toContain(`<html lang="${language}"${isRightToLeft ? ' dir="rtl"' : ''}>`)
-      for (const word of [texts.lead, texts.listen, texts.skip, texts.reads])
-        expect(body).toContain(word)
-      expect(body.includes(pageWords('en', 'echo').texts.lead)).toBe(language === 'en')
+      for (const text of [texts.lead, texts.title, texts.skip, texts.reads, texts.browserLacks])
+        expect(body).toContain(text)
+    }
+  })
+
+  it.each(Object.keys(PAGE_WORDS).filter((language) => language !== 'en'))(
+    '%s: no page has English in its markup, whoever may see names',
+    (language) => {
+      for (const path of Object.keys(PAGES))
+        for (const isPrivate of [false, true])
+          expect(englishIn(textsOf(bodyIn(language, path, isPrivate)), language), path).toEqual([])
     },
   )
 
-  it.each(Object.keys(PAGE_WORDS))('%s: the read log says so, and every word of it', (language) => {
-    const { texts } = pageWords(language, 'reads')
-    const own = readPageFiles({ ...places, language })
-    const { body = '' } = own.find(({ paths }) => paths.includes('/reads.html')) ?? {}
-    expect(body).toContain(`<html lang="${language}"`)
-    for (const word of [texts.lead, texts.notAllowed, texts.older, texts.who])
-      expect(body.replaceAll('&quot;', '"')).toContain(word)
+  it('each page has the words for its own script, and no other page’s', () => {
+    for (const [path, page] of Object.entries(PAGES)) {
+      const [, embedded = ''] =
+        /<meta name="words" content="([^"]*)">/.exec(bodyIn('de', path)) ?? []
+      expect(JSON.parse(embedded.replaceAll('&quot;', '"'))).toEqual(pageWords('de', page))
+    }
+    expect(pageWords('de', 'overview').texts).not.toHaveProperty('signIn')
+    expect(pageWords('de', 'echo').texts).not.toHaveProperty('publish')
   })
 
   it('is English where none is set or nobody translated', () => {
-    expect(echoIn('pt')).toContain('<html lang="en">')
-    expect(echoIn(undefined)).toContain('Not listening')
+    expect(bodyIn('pt', '/echo.html')).toContain('<html lang="en">')
+    expect(bodyIn(undefined, '/clinician.html')).toContain('Write or correct a record')
   })
 })
 

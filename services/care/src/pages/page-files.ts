@@ -28,27 +28,15 @@ export const pagesPolicy = ({ issuers }: SignInFacts): string =>
     more: ['media-src blob:'],
   })
 
-/** A page in the service's language: its frame, its names, and the words for its script. */
-function inLanguage(words: PageWords<PageName>): Pick<Page, 'nav' | 'language'> {
-  const { language: tag, isRightToLeft, texts } = words
-  const nav = [
-    { href: '/', label: texts.overview },
-    { href: '/clinician.html', label: texts.clinician },
-    { href: '/echo.html', label: texts.echo },
-    { href: '/reads.html', label: texts.reads },
-  ]
-  return { nav, language: { tag, isRightToLeft, words: texts } }
-}
+/** The pages, as the navigation of each names them. */
+const navIn = (texts: PageWords<PageName>['texts']) => [
+  { href: '/', label: texts.overview },
+  { href: '/clinician.html', label: texts.clinician },
+  { href: '/echo.html', label: texts.echo },
+  { href: '/reads.html', label: texts.reads },
+]
 
-const FRAME: Pick<Page, 'brand' | 'nav'> = {
-  brand: 'Tallystick care',
-  nav: [
-    { href: '/', label: 'Overview' },
-    { href: '/clinician.html', label: 'Clinician' },
-    { href: '/echo.html', label: 'Echo' },
-    { href: '/reads.html', label: 'Read log' },
-  ],
-}
+const BRAND = 'Tallystick care'
 
 /** What a page says about its service. */
 type PagePlaces = {
@@ -65,97 +53,60 @@ type PagePlaces = {
   readonly signIn: SignInFacts
 }
 
-/** What the pages say of names, and the overview of the chains before it has read them, or instead. */
-const nameWords = (isPrivate: boolean) =>
-  isPrivate
-    ? {
-        patientHint: 'Use a pseudonym: names stay in proofs and backups.',
-        domainHint: 'For example medication.',
-        chainsTitle: 'Chains',
-        chainsHint: 'Names and verdicts are told to tokens alone.',
-        verdictWords: 'Names are private here',
-        verdictFacts:
-          'Which records there are, and whether their chains hold, is told to who has a token that reads them: ask /verify with it.',
-        chainsWords: 'Private: ask /verify with a token.',
-        verifyHeader: '-H "authorization: Bearer $CARE_TOKEN" ',
-      }
-    : {
-        patientHint: 'Public, so use a pseudonym.',
-        domainHint: 'Public. For example medication.',
-        chainsTitle: 'Public chains',
-        chainsHint:
-          'Names and verdicts only. Sentences, authors and times need a token; internal records are not listed.',
-        verdictWords: 'Replaying the chains…',
-        verdictFacts: 'Their stored bytes are hashed again for every answer.',
-        chainsWords: 'Not read yet.',
-        verifyHeader: '',
-      }
+/**
+ * What the pages say of names and verdicts, whose messages end in `Public` and `Private`: where `/verify` shows them to tokens
+ * alone (C33), the latter stand in the markup.
+ */
+function withPrivacy<Text>(texts: Readonly<Record<string, Text>>, isPrivate: boolean) {
+  const ending = isPrivate ? /Private$/ : /Public$/
+  const chosen = Object.entries(texts).filter(([name]) => ending.test(name))
+  return {
+    ...texts,
+    ...Object.fromEntries(chosen.map(([name, text]) => [name.replace(ending, ''), text])),
+  }
+}
 
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
   const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn } = places
   requireWords()
-  const english = pageWords('en', 'echo')
-  const echo = pageWords(language, 'echo')
-  const reads = pageWords(language, 'reads')
-  const words = { baseUrl, ...nameWords(isPrivate) }
-  const body = (name: string, values: Parameters<typeof filledMarkup>[1] = words) =>
-    filledMarkup(readFileSync(new URL(name, import.meta.url), 'utf8'), values)
   const facts = {
     'service-name': serviceName,
     clinic,
     'verify-names': isPrivate ? 'private' : 'public',
     language,
     'sign-in': JSON.stringify(signIn),
-    words: JSON.stringify(english),
   }
-  const frame = { ...FRAME, links: documentLinks, facts }
+  const verifyHeader = isPrivate ? '-H "authorization: Bearer $CARE_TOKEN" ' : ''
+  /** A page in the service's language: its frame, its names, its markup, and the words for its script. */
+  const page = (name: PageName): Page => {
+    const words = pageWords(language, name)
+    const { isRightToLeft, language: tag, texts } = words
+    const markup = readFileSync(new URL(`${name}.html`, import.meta.url), 'utf8')
+    const filled = { ...withPrivacy(markupWords(words), isPrivate), baseUrl, verifyHeader }
+    return {
+      brand: BRAND,
+      nav: navIn(texts),
+      links: documentLinks,
+      language: { tag, isRightToLeft, words: texts },
+      facts: { ...facts, words: JSON.stringify(words) },
+      title: `${texts[name]} · ${BRAND}`,
+      description: texts.description,
+      heading: texts.title,
+      lead: texts.lead,
+      body: filledMarkup(markup, filled),
+      script: `/pages/${name}.js`,
+    }
+  }
   return [
-    framedPage(['/', '/index.html'], {
-      ...frame,
-      title: 'Tallystick care',
-      description:
-        'Care records that can be corrected at once and checked by anyone, served to assistants over MCP.',
-      heading: 'Care records that can be taken back',
-      lead: 'Assistants that speak to people at home read their sentences here, over MCP. When a clinician corrects one, every assistant that follows it hears of it at once and takes the old sentence back. Every version is chained to the one before, so that anyone can check that none was changed.',
-      body: body('overview.html'),
-      script: '/pages/overview.js',
-    }),
-    framedPage(['/clinician.html'], {
-      ...frame,
-      title: 'Clinician · Tallystick care',
-      description: 'Write or correct a care record; the browser signs what you write.',
-      heading: 'Write or correct a record',
-      lead: 'What you write becomes the newest version. Assistants that follow the record take the old sentence back and say yours. Nothing is overwritten: every version stays, and can be checked.',
-      body: body('clinician.html'),
-      script: '/pages/clinician.js',
-    }),
-    framedPage(['/echo.html'], {
-      ...frame,
-      ...inLanguage(echo),
-      facts: { ...facts, words: JSON.stringify(echo) },
-      title: `${echo.texts.title} · Tallystick care`,
-      description: echo.texts.description,
-      heading: echo.texts.title,
-      lead: echo.texts.lead,
-      body: body('echo.html', markupWords(echo)),
-      script: '/pages/echo.js',
-    }),
-    framedPage(['/reads.html'], {
-      ...frame,
-      ...inLanguage(reads),
-      facts: { ...facts, words: JSON.stringify(reads) },
-      title: `${reads.texts.reads} · Tallystick care`,
-      description: reads.texts.description,
-      heading: reads.texts.title,
-      lead: reads.texts.lead,
-      body: body('reads.html', markupWords(reads)),
-      script: '/pages/reads.js',
-    }),
+    framedPage(['/', '/index.html'], { ...page('overview'), title: BRAND }),
+    framedPage(['/clinician.html'], page('clinician')),
+    framedPage(['/echo.html'], page('echo')),
+    framedPage(['/reads.html'], page('reads')),
     ...browserModules({
       root: new URL('browser/', import.meta.url),
       entries: ['overview.ts', 'clinician.ts', 'echo.ts', 'reads.ts'],
     }),
-    ...readDocuments(FRAME),
+    ...readDocuments({ brand: BRAND, nav: navIn(pageWords('en', 'overview').texts) }),
   ]
 }

@@ -1,7 +1,7 @@
 /**
  * What the pages themselves say, in the languages of `words/` (C37): a file for each, which a translator can read. English has
- * every message, each page's beside what all share, and stands in where there is no file. What stands between \`backquotes\` is
- * to be typed as it is.
+ * every message, each page's beside what all share and what all say where people sign in, and stands in where there is no file.
+ * What stands between \`backquotes\` is to be typed as it is.
  */
 import { Html, html } from '@tallystick/service-kit/pages'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ import pl from './words/pl.json' with { type: 'json' }
 import tr from './words/tr.json' with { type: 'json' }
 
 type Groups = typeof en
-type Translated = {
+export type Translated = {
   readonly [Group in keyof Groups]: {
     readonly [Key in keyof Groups[Group]]: Groups[Group][Key] extends string
       ? string
@@ -27,7 +27,7 @@ type Translated = {
 }
 
 /** A page in the service's language. */
-export type PageName = Exclude<keyof Groups, 'shared'>
+export type PageName = Exclude<keyof Groups, 'shared' | 'signIn'>
 
 /** What one page says, with what all say, and in which language. */
 export type PageWords<Page extends PageName> = {
@@ -54,8 +54,10 @@ export function pageWords<Page extends PageName>(
   page: Page,
 ): PageWords<Page> {
   const { language, isRightToLeft } = textsIn(tag)
-  const { [page]: own, shared } = PAGE_WORDS[language] ?? en
-  return { language, isRightToLeft, texts: { ...shared, ...own } }
+  const { [page]: own, shared, signIn } = PAGE_WORDS[language] ?? en
+  // Nobody signs in on the overview.
+  const common = page === 'overview' ? shared : { ...shared, ...signIn }
+  return { language, isRightToLeft, texts: { ...common, ...own } }
 }
 
 /** For markup: each message by its name, with what is typed as code. */
@@ -80,7 +82,9 @@ const schema = z.strictObject(
         Object.fromEntries(
           Object.entries(messages).map(([name, text]) => [
             name,
-            typeof text === 'string' ? message(...placesIn(text)) : counted(),
+            typeof text === 'string'
+              ? message(...placesIn(text))
+              : counted(...placesIn(text.other).filter((place) => place !== 'count')),
           ]),
         ),
       ),

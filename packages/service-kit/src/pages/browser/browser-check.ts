@@ -18,32 +18,35 @@ const NEEDED: readonly (readonly [string, () => boolean])[] = Object.entries({
   reportError: () => 'reportError' in window,
 })
 
-const BROWSERS = 'Safari 15.4, Chrome 103 or Firefox 102'
+/** The oldest that pages work in. */
+const OLDEST = { safari: '15.4', chrome: '103', firefox: '102' }
 
-/** One note, above everything else on the page. */
-function say(words: string): void {
+/** One note, above everything else on the page: a message of the page's head with what stands in its places. */
+function say(name: string, parts: Readonly<Record<string, string>>): void {
+  const head = document.querySelector(`meta[name="${name}"]`)
+  const message = (head && head.getAttribute('content')) || ''
+  const isRightToLeft = document.documentElement.dir === 'rtl'
+  const words = message.replace(/\{(\w+)\}/g, (_, place: string) => {
+    const part = { ...OLDEST, ...parts }[place] || ''
+    return isRightToLeft ? `\u2068${part}\u2069` : part
+  })
   const note = document.getElementById('browser-check') || document.createElement('p')
   note.id = 'browser-check'
   note.className = 'note bad'
   note.setAttribute('role', 'alert')
-  // Whatever language the page is in, whose words may be what did not load.
-  note.lang = 'en'
-  note.dir = 'ltr'
   note.textContent = words
   const heading = document.querySelector('h1')
   if (heading !== null) heading.after(note)
 }
 
 const lacking = NEEDED.filter(([, isThere]) => !isThere()).map(([name]) => name)
-if (lacking.length > 0)
-  say(`This browser lacks ${lacking.join(', ')}. This page works from ${BROWSERS} on.`)
+if (lacking.length > 0) say('browser-lacks', { what: lacking.join(', ') })
 
 function sayFailure(why: unknown): void {
   if (lacking.length > 0) return
-  const words = why instanceof Error ? `${why.name}: ${why.message}` : String(why)
-  say(
-    `A part of this page failed (${words}). What it shows may be old or incomplete: load it again, in ${BROWSERS} or newer.`,
-  )
+  say('page-failed', {
+    why: why instanceof Error ? `${why.name}: ${why.message}` : String(why),
+  })
 }
 addEventListener('error', ({ error }) => {
   // Without an error it is another origin's script, or no fault.
@@ -54,7 +57,7 @@ addEventListener('unhandledrejection', ({ reason }) => sayFailure(reason))
 addEventListener(
   'error',
   ({ target }) => {
-    if (target instanceof HTMLScriptElement) sayFailure('a script did not load')
+    if (target instanceof HTMLScriptElement) sayFailure(target.src)
   },
   true,
 )

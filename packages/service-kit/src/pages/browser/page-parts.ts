@@ -110,15 +110,19 @@ export function onFragment(use: (carried: URLSearchParams) => void): void {
   })
 }
 
+const ENGLISH = { copy: 'Copy', copied: 'Copied', copyRefused: 'Not allowed' }
+
 /** Adds a copy button to every request, if the browser lets pages copy. */
-export function offerCopies(): void {
+export function offerCopies(words = ENGLISH): void {
   if (navigator.clipboard === undefined) return
   for (const code of document.querySelectorAll('pre')) {
     const say = (word: string) => (): void => {
       button.textContent = word
     }
-    const button = actionButton({ class: 'small copy' }, 'Copy', () => {
-      navigator.clipboard.writeText(code.textContent).then(say('Copied'), say('Not allowed'))
+    const button = actionButton({ class: 'small copy' }, words.copy, () => {
+      navigator.clipboard
+        .writeText(code.textContent)
+        .then(say(words.copied), say(words.copyRefused))
     })
     const frame = element('div', { class: 'request' })
     code.replaceWith(frame)

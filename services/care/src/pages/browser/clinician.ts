@@ -13,6 +13,7 @@ import { type Before, createRecordReader, readKnownSlots } from './read-record.t
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
 import { showUnheard } from './unheard-list.ts'
+import { word } from './words.ts'
 import {
   alikeQuestion,
   canSign,
@@ -31,7 +32,6 @@ const SAME_AGAIN_MS = WRITE_KNOWN_MS - 10_000
 /** How long typing must pause before the stored record is read. */
 const TYPING_PAUSE_MS = 300
 
-const NO_SENDER = 'Sign in with a token that may publish, or paste the write secret.'
 const SHOWN_NAMES = [...FIELD_NAMES, 'secret'] as const
 
 const form = pageElement('write', HTMLFormElement)
@@ -153,7 +153,7 @@ async function deliver(ready: ReadyWrite): Promise<void> {
 
 function setSending(sending: boolean): void {
   isSending = sending
-  put('send', sending ? 'Publishing…' : 'Publish')
+  put('send', word(sending ? 'publishing' : 'publish'))
   send.setAttribute('aria-disabled', String(sending))
 }
 
@@ -181,7 +181,7 @@ async function submit(status: Withdrawal | undefined): Promise<void> {
   pageElement('outcome').hidden = true
   showProblems({
     ...(check.kind === 'refused' ? check.problems : {}),
-    ...(isBearer || secret.value !== '' ? {} : { secret: NO_SENDER }),
+    ...(isBearer || secret.value !== '' ? {} : { secret: word('noSender') }),
   })
   if (check.kind === 'refused' || (!isBearer && secret.value === '')) return
   // From here on, pressing the button again does not write twice.

@@ -12,7 +12,7 @@ import { followRecords, type RecordChange } from './follow-records.ts'
 import { Listener, type ListeningState } from './keep-listening.ts'
 import { listAge } from './list-age.ts'
 import type { McpSession } from './mcp-session.ts'
-import { readSpeech, type ShownRecord } from './read-record.ts'
+import { failureWords, readSpeech, type ShownRecord } from './read-record.ts'
 import { refusalWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
 import { createSpeaker } from './speaker.ts'
@@ -82,7 +82,8 @@ function show(change: RecordChange, session: McpSession): void {
 function stateWords(now: ListeningState): string {
   if (now.kind === 'failed') return word('failed', now)
   if (now.kind === 'refused') return word('tokenRefused')
-  if (now.kind === 'waiting' && now.why !== undefined) return word('waitingWhy', { why: now.why })
+  if (now.kind === 'waiting' && now.error !== undefined)
+    return word('waitingWhy', { why: failureWords(now.error) })
   return word(now.kind)
 }
 

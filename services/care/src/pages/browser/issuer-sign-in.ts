@@ -5,6 +5,7 @@
 import { fetchInTime, pageFact, Unreachable } from '@tallystick/service-kit/browser'
 import { namesFor } from '../../domain/scopes.ts'
 import type { SignInFacts } from '../../wire/principal.ts'
+import { word } from './words.ts'
 
 type Place = SignInFacts['issuers'][number]
 
@@ -65,7 +66,7 @@ async function ask(place: Place, address: string, init: Omit<RequestInit, 'signa
     return { isGood: answer.ok, body }
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    throw new SignInFailed(`No answer that this page may read came from ${hostOf(place)}.`)
+    throw new SignInFailed(word('issuerSilent', { host: hostOf(place) }))
   }
 }
 
@@ -84,13 +85,13 @@ async function readMetadata(place: Place): Promise<Metadata> {
     const { body, isGood } = await ask(place, address)
     if (isGood && body['issuer'] === place.issuer) return body
   }
-  throw new SignInFailed(`${hostOf(place)} does not say how to sign in.`)
+  throw new SignInFailed(word('issuerSaysNothing', { host: hostOf(place) }))
 }
 
 /** Its client id: the configured one, or one that the issuer gives whoever registers. */
 async function clientIdAt(place: Place, { registration_endpoint }: Metadata): Promise<string> {
   if (place.clientId !== undefined) return place.clientId
-  const unknown = `${hostOf(place)} does not know this page: its operator registers it there, and names its client_id in TRUSTED_ISSUERS.`
+  const unknown = word('pageUnknown', { host: hostOf(place) })
   if (registration_endpoint === undefined) throw new SignInFailed(unknown)
   const { body } = await ask(place, registration_endpoint, {
     method: 'POST',
@@ -114,17 +115,17 @@ const challengeOf = async (verifier: string): Promise<string> =>
   )
 
 async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> {
-  if (globalThis.crypto?.subtle === undefined)
-    throw new SignInFailed('Browsers let a page sign in only over https, or on this computer.')
+  if (globalThis.crypto?.subtle === undefined) throw new SignInFailed(word('needsHttps'))
   const metadata = await readMetadata(place)
   const { authorization_endpoint = '', token_endpoint: tokenEndpoint = '' } = metadata
   // The page's policy lets it talk to the issuer's own origin alone.
   if (!tokenEndpoint.startsWith(`${new URL(place.issuer).origin}/`))
-    throw new SignInFailed(`${hostOf(place)} gives tokens at another address than its own.`)
+    throw new SignInFailed(word('tokensElsewhere', { host: hostOf(place) }))
   const [state, verifier] = [draw(), draw()]
   const clientId = await clientIdAt(place, metadata)
   const to = new URL(authorization_endpoint)
-  if (!/^https?:$/.test(to.protocol)) throw new SignInFailed(`${hostOf(place)} has no page.`)
+  if (!/^https?:$/.test(to.protocol))
+    throw new SignInFailed(word('noSignInPage', { host: hostOf(place) }))
   const asked = {
     response_type: 'code',
     client_id: clientId,
@@ -146,24 +147,25 @@ async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> 
 const resourceFor = ({ hasOwnAudience }: Place): Readonly<Record<string, string>> =>
   hasOwnAudience ? {} : { resource: signInFacts().resource }
 
+/** What an answer without a code says. */
+function endedWords(host: string, error: string | null): string {
+  if (error === 'access_denied') return word('signInDenied')
+  return error === null ? word('noCode', { host }) : word('signInEnded', { host, error })
+}
+
 async function redeem(answer: URLSearchParams): Promise<string> {
   const kept = sessionStorage.getItem(BEGUN_KEY)
   sessionStorage.removeItem(BEGUN_KEY)
   const begun: Begun | undefined = kept === null ? undefined : JSON.parse(kept)
   // Somebody else's answer must not sign this person in (RFC 9700 §4.7).
   if (begun === undefined || answer.get('state') !== begun.state)
-    throw new SignInFailed('This answer belongs to no sign-in that was begun here.')
+    throw new SignInFailed(word('notBegunHere'))
   const { clientId, place, saysIssuer, tokenEndpoint, verifier } = begun
   const issuer = answer.get('iss')
   if (issuer === null ? saysIssuer : issuer !== place.issuer)
-    throw new SignInFailed('This answer comes from another issuer.')
+    throw new SignInFailed(word('otherIssuer'))
   const code = answer.get('code')
-  if (code === null)
-    throw new SignInFailed(
-      answer.get('error') === 'access_denied'
-        ? 'The sign-in was not allowed.'
-        : `${hostOf(place)} ended the sign-in (${answer.get('error') ?? 'no code'}).`,
-    )
+  if (code === null) throw new SignInFailed(endedWords(hostOf(place), answer.get('error')))
   const { body } = await ask(place, tokenEndpoint, {
     method: 'POST',
     body: new URLSearchParams({
@@ -175,9 +177,10 @@ async function redeem(answer: URLSearchParams): Promise<string> {
       ...resourceFor(place),
     }),
   })
-  const token = body['access_token']
+  const { access_token: token, error } = body
   if (typeof token === 'string') return token
-  throw new SignInFailed(`${hostOf(place)} gave no token (${String(body['error'])}).`)
+  const why = typeof error === 'string' ? error : '?'
+  throw new SignInFailed(word('noToken', { host: hostOf(place), error: why }))
 }
 
 const whyFailed = (error: unknown): string => {

@@ -16,7 +16,8 @@ import {
 
 export type ListeningState =
   | { readonly kind: 'connecting' | 'live' | 'ended' }
-  | { readonly kind: 'waiting'; readonly why: string | undefined }
+  /** With the error that the service answered, if it answered. */
+  | { readonly kind: 'waiting'; readonly error: McpError | undefined }
   /** The token was refused, or the page itself failed: it does not try again. */
   | { readonly kind: 'refused' | 'failed'; readonly why: string }
 
@@ -63,17 +64,17 @@ export class Listener {
     const { url, token, onState } = this.#options
     while (!this.#hasEnded) {
       onState({ kind: 'connecting' })
-      let why: string | undefined
+      let answered: McpError | undefined
       try {
         this.#session ??= await openMcpSession({ url, token })
         await this.#listenOnce(this.#session)
       } catch (error) {
         if (error instanceof TokenRefused) return onState({ kind: 'refused', why: error.message })
-        if (error instanceof McpError) why = error.message
+        if (error instanceof McpError) answered = error
         else if (!this.#hasEnded && !this.#learnFrom(error))
           return onState({ kind: 'failed', why: String(error) })
       }
-      if (!this.#hasEnded) await this.#pause(why)
+      if (!this.#hasEnded) await this.#pause(answered)
     }
     return this.#session?.end()
   }
@@ -151,8 +152,8 @@ export class Listener {
     return true
   }
 
-  async #pause(why: string | undefined): Promise<void> {
-    this.#options.onState({ kind: 'waiting', why })
+  async #pause(error: McpError | undefined): Promise<void> {
+    this.#options.onState({ kind: 'waiting', error })
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, this.#backOff.failed())
       this.#endPause = () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { pageWords } from '../page-words.ts'
+import { describe, expect, it } from 'vitest'
+import { useEnglishHead } from '../page-head.fixture.ts'
 import { listAge } from './list-age.ts'
 
-const head = {
-  querySelector: () => ({ getAttribute: () => JSON.stringify(pageWords('en', 'echo')) }),
-}
-beforeAll(() => void vi.stubGlobal('document', head))
-afterAll(() => void vi.unstubAllGlobals())
+useEnglishHead('echo')
 
 const HEARD = Date.UTC(2026, 10, 21, 12)
 const at = (laterMs: number, isLive = true) =>

@@ -16,13 +16,15 @@ export class TokenRefused extends Error {}
 export class SessionLost extends Error {}
 /** The stream cannot be continued after the given event: everything must be read again. */
 export class ResumeRefused extends Error {}
-/** An answer with an error; `code` is JSON-RPC's, if it has one. */
+/** An answer with an error; `code` is JSON-RPC's, if it has one, `status` that of HTTP, if it is not 200. */
 export class McpError extends Error {
   readonly code: number | undefined
+  readonly status: number | undefined
 
-  constructor(message: string, code: number | undefined) {
+  constructor({ code, message }: RpcError, status?: number) {
     super(message)
     this.code = code
+    this.status = status
   }
 }
 
@@ -83,7 +85,7 @@ async function refusal(answer: Response): Promise<Error> {
   const error = typeof body.error === 'object' ? body.error : {}
   if (answer.status === 401) return new TokenRefused(body.error_description ?? 'refused')
   if (answer.status === 403 || answer.status === 404) return new SessionLost(error.message ?? '')
-  return new McpError(error.message ?? `The service answered ${answer.status}.`, error.code)
+  return new McpError(error, answer.status)
 }
 
 /** For {@link McpSession.listen}. */
@@ -189,7 +191,7 @@ export async function openMcpSession(options: {
       lastId += 1
       const answer = await post(place, { id: lastId, method, params })
       const { error, result }: RpcAnswer = await answer.json()
-      if (error !== undefined) throw new McpError(error.message ?? '', error.code)
+      if (error !== undefined) throw new McpError(error)
       return result as Result
     },
     listen: (stream) => listen(place, stream),

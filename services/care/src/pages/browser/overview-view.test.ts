@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { ChainVerdict } from '../../wire/verify.ts'
+import { useEnglishHead } from '../page-head.fixture.ts'
 import { inOrderOfConcern, verdictWords } from './overview-view.ts'
+
+useEnglishHead('overview')
 
 const good = (uri: string): ChainVerdict => ({ uri, versions: 1, intact: true })
 const bad = { uri: 'care://z/z', versions: 3, intact: false, brokenAt: 2 }

@@ -1,16 +1,16 @@
 /** What the overview shows of /verify. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
-import type { ChainVerdict, VerifyPayload } from '../../wire/verify.ts'
+import type { ChainVerdict, PublicReceipt, VerifyPayload } from '../../wire/verify.ts'
 import { readableUri } from './read-record.ts'
+import { countWord, localeOfPage, word } from './words.ts'
 
 /** Most chains that the page shows, as many as a person can look through; the verdict and /verify cover them all. */
 const ROWS_MAX = 100
 
 export function verdictWords({ chains, intact }: Pick<VerifyPayload, 'chains' | 'intact'>): string {
-  if (chains.length === 0) return 'No public records yet'
-  const broken = chains.filter((chain) => !chain.intact).length
-  if (!intact) return broken === 1 ? 'One chain is BROKEN' : `${broken} chains are BROKEN`
-  return chains.length === 1 ? 'The one chain is intact' : `All ${chains.length} chains are intact`
+  if (chains.length === 0) return word('noRecords')
+  if (intact) return countWord('chainsIntact', chains.length)
+  return countWord('chainsBroken', chains.filter((chain) => !chain.intact).length)
 }
 
 /** Broken chains first, then by name. */
@@ -20,26 +20,38 @@ export function inOrderOfConcern(chains: readonly ChainVerdict[]): readonly Chai
   )
 }
 
+/** How the newest versions are stored, of which this is one; undefined if there are none. */
+function atRestWords(receipt: PublicReceipt | undefined): string {
+  if (receipt === undefined) return '–'
+  const { algorithm, encrypted, keyId: key } = receipt
+  if (!encrypted) return word('inTheClear')
+  return typeof key === 'string'
+    ? word('sealedUnder', { algorithm, key })
+    : word('sealedWith', { algorithm })
+}
+
 export function showVerdict(answer: VerifyPayload): void {
   const { chains, receipts, versions, intact, checkedAt } = answer
   pageElement('verdict').className = `note verdict ${intact ? 'good' : 'bad'}`
   put('verdict-words', verdictWords(answer))
-  put('verdict-facts', `Replayed from stored bytes at ${new Date(checkedAt).toLocaleTimeString()}.`)
+  const time = new Date(checkedAt).toLocaleTimeString(localeOfPage())
+  put('verdict-facts', word('replayedAt', { time }))
   put('chain-count', String(chains.length))
   put('version-count', String(versions))
-  put('sealed-count', `${receipts.filter(({ encrypted }) => encrypted).length} of ${chains.length}`)
-  put('at-rest', answer.atRest)
+  const sealed = receipts.filter(({ encrypted }) => encrypted)
+  put('sealed-count', word('sealedOf', { sealed: sealed.length, count: chains.length }))
+  put('at-rest', atRestWords(sealed[0] ?? receipts[0]))
 }
 
 export function showNoVerdict(why: string): void {
   pageElement('verdict').className = 'note verdict warn'
-  put('verdict-words', 'No verdict just now')
-  put('verdict-facts', `${why} What stands below is older. Trying again…`)
+  put('verdict-words', word('noVerdict'))
+  put('verdict-facts', word('olderBelow', { why }))
 }
 
 function chainRow({ uri, versions, intact, brokenAt }: ChainVerdict, algorithm: string) {
-  const verdict = intact ? 'INTACT' : `BROKEN at ${brokenAt ?? '?'}`
-  const sealed = algorithm === 'none' ? 'stored in the clear' : `sealed with ${algorithm}`
+  const verdict = word(intact ? 'isIntact' : 'brokenAt', { version: brokenAt ?? '?' })
+  const sealed = word(algorithm === 'none' ? 'inTheClear' : 'sealedWith', { algorithm })
   return element(
     'tr',
     {},
@@ -64,8 +76,8 @@ export function showChains({ chains, receipts }: VerifyPayload): void {
   const rows = inOrderOfConcern(chains)
     .slice(0, ROWS_MAX)
     .map((chain) => chainRow(chain, algorithms.get(chain.uri) ?? 'none'))
-  const none = element('tr', {}, element('td', { colspan: '3', class: 'faint' }, 'None yet.'))
+  const none = element('tr', {}, element('td', { colspan: '3', class: 'faint' }, word('noChains')))
   pageElement('chains').replaceChildren(...(rows.length === 0 ? [none] : rows))
   const rest = chains.length - rows.length
-  put('chains-cut', rest > 0 ? `${rest} more, all in /verify.` : '')
+  put('chains-cut', rest > 0 ? countWord('moreChains', rest) : '')
 }

@@ -9,6 +9,7 @@ import {
 import type { VerifyPayload } from '../../wire/verify.ts'
 import { showChains, showNoVerdict, showVerdict } from './overview-view.ts'
 import { areNamesPrivate } from './read-record.ts'
+import { localeOfPage, word } from './words.ts'
 
 /** How often what is cheap is asked, and the verdict again after a failure. */
 const REFRESH_MS = 5_000
@@ -37,12 +38,12 @@ async function read(path: string, accept: string): Promise<Response | string> {
   try {
     const answer = await fetchInTime(path, { headers: { accept } })
     waitingSinceMs = undefined
-    if (!answer.ok) return `The service answered ${answer.status}.`
+    if (!answer.ok) return word('answered', { status: answer.status })
     answeredMs = Date.now()
     return answer
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    return error.message
+    return word('noAnswer')
   }
 }
 
@@ -80,11 +81,11 @@ function showAge(): void {
   const nowMs = Date.now()
   const isSilent = waitingSinceMs !== undefined && nowMs - waitingSinceMs > SILENCE_MS
   const shownMs = isPrivate || isSilent ? answeredMs : verdictMs
-  if (shownMs === undefined) return put('now-title', 'Not read yet')
-  const time = new Date(shownMs).toLocaleTimeString()
+  if (shownMs === undefined) return put('now-title', word('notRead'))
+  const time = new Date(shownMs).toLocaleTimeString(localeOfPage())
   const isOld = isSilent || nowMs - shownMs > OLD_MS
-  put('now-title', isOld ? `As it was at ${time}` : 'Right now')
-  if (isSilent && !isPrivate) showNoVerdict(`Nothing was answered since ${time}.`)
+  put('now-title', word(isOld ? 'asItWas' : 'rightNow', { time }))
+  if (isSilent && !isPrivate) showNoVerdict(word('nothingSince', { time }))
 }
 
 /** Runs while somebody is looking, again after the pause that it returns, and at once when somebody looks again. */
@@ -110,7 +111,11 @@ function repeat(run: () => Promise<number>): void {
   void runNow()
 }
 
-offerCopies()
+offerCopies({
+  copy: word('copy'),
+  copied: word('copied'),
+  copyRefused: word('copyRefused'),
+})
 for (const figure of document.querySelectorAll<HTMLElement>('[data-of="names"]'))
   figure.hidden = isPrivate
 repeat(async () => {

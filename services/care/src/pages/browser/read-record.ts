@@ -13,6 +13,8 @@ import {
   SessionLost,
   TokenRefused,
 } from './mcp-session.ts'
+import { refusalWords } from './sign-in.ts'
+import { word } from './words.ts'
 
 /** The newest version of a record, as a read gives it (C10). */
 export type ShownRecord = Pick<
@@ -147,6 +149,10 @@ export type Before =
   | { readonly kind: 'found'; readonly record: ShownRecord; readonly slot: ChainSlot }
   | { readonly kind: 'refused'; readonly why: string }
 
+/** What an error answer of a session means to a person. */
+export const failureWords = ({ code, status }: McpError): string =>
+  word('answered', { status: status ?? code ?? '?' })
+
 type Names = Omit<ChainSlot, 'audience'>
 
 /** Looks in whichever audience the token may read. */
@@ -183,8 +189,9 @@ export function createRecordReader() {
         return await readBefore(await sessionFor(token), names)
       } catch (error) {
         open = undefined
-        if (error instanceof TokenRefused || error instanceof McpError)
-          return { kind: 'refused', why: error.message }
+        if (error instanceof TokenRefused)
+          return { kind: 'refused', why: refusalWords(error.message) }
+        if (error instanceof McpError) return { kind: 'refused', why: failureWords(error) }
         if (error instanceof Unreachable || error instanceof SessionLost)
           return { kind: 'unreachable' }
         throw error

@@ -15,7 +15,7 @@ import { dayText } from './list-age.ts'
 import { readKnownSlots } from './read-record.ts'
 import { nameOfPrincipal, readSignIn, refusalWords, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
-import { localeOfPage, word } from './words.ts'
+import { countWord, localeOfPage, word } from './words.ts'
 
 const WAYS: Readonly<Record<string, string>> = {
   'resources/read': word('wayRead'),
@@ -96,7 +96,7 @@ async function show(before?: number): Promise<void> {
   if (typeof answer === 'string') return put('as-of', answer)
   const { days, reads, recording } = answer
   const words = reads.length === 0 && before === undefined ? `${word('none')} ` : ''
-  put('as-of', words + word('asOf', { date: dayText(Date.now()), days }))
+  put('as-of', words + countWord('asOfDays', days, { date: dayText(Date.now()) }))
   pageElement('reads-title').replaceChildren(
     `${word('readsOf')} `,
     element('bdi', {}, elementText(name)),

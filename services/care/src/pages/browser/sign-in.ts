@@ -14,9 +14,14 @@ export type SignIn =
 type SignedIn = Extract<SignIn, { kind: 'signed-in' }>
 
 const REFUSAL_WORDS: Readonly<
-  Record<string, 'expired' | 'wrongAudience' | 'badSignature' | 'malformed'>
+  Record<
+    string,
+    'expired' | 'notYetValid' | 'revoked' | 'wrongAudience' | 'badSignature' | 'malformed'
+  >
 > = {
   expired: 'expired',
+  not_yet_valid: 'notYetValid',
+  revoked: 'revoked',
   wrong_audience: 'wrongAudience',
   bad_signature: 'badSignature',
   malformed: 'malformed',

@@ -13,28 +13,30 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
 import { chainOf } from './read-record.ts'
 import { nameOfPrincipal } from './sign-in.ts'
+import { countWord, localeOfPage, word, wordAround } from './words.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
 
 const timeOf = (since: string): HTMLElement =>
-  element('time', { datetime: since }, new Date(since).toLocaleString())
+  element('time', { datetime: since }, new Date(since).toLocaleString(localeOfPage()))
 
 const bdi = (text: string): HTMLElement => element('bdi', {}, elementText(text))
 
-function recordWords(uri: string): readonly (Node | string)[] {
+/** Since when it is so, of which record. */
+function placesFor(uri: string, since: string) {
   const { domain = uri, patient = '' } = chainOf(uri) ?? {}
-  return [bdi(domain), ' of ', bdi(patient)]
+  return { domain: bdi(domain), patient: bdi(patient), time: timeOf(since) }
 }
 
 const unheardItem = ({ uri, since }: UnheardCorrection): HTMLElement =>
-  element('li', {}, ...recordWords(uri), ', since ', timeOf(since))
+  element('li', {}, ...wordAround('unheardSince', placesFor(uri, since)))
 
 function silentItem({ label, records, since, sub, uris }: SilentSession): HTMLElement {
   const [first = ''] = uris
-  const rest = records > 1 ? ` and ${records - 1} more` : ''
   const who = bdi(label ?? nameOfPrincipal(sub))
-  return element('li', {}, who, ', since ', timeOf(since), ': ', ...recordWords(first), rest)
+  const rest = records > 1 && ` ${countWord('andMore', records - 1)}`
+  return element('li', {}, ...wordAround('silentSince', { who, ...placesFor(first, since) }), rest)
 }
 
 /** Undefined for a token that the service refuses: the sign-in says so. A text for no answer. */
@@ -42,10 +44,10 @@ async function ask(token: string): Promise<UnheardAnswer | string | undefined> {
   try {
     const answer = await fetchInTime('/unheard', { headers: { authorization: `Bearer ${token}` } })
     if (answer.ok) return (await answer.json()) as UnheardAnswer
-    return answer.status === 401 ? undefined : `The service answered ${answer.status}.`
+    return answer.status === 401 ? undefined : word('answered', { status: answer.status })
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    return error.message
+    return word('noAnswer')
   }
 }
 
@@ -68,10 +70,11 @@ export function showUnheard(tokenOf: () => string): { ask(): Promise<void> } {
     const found = token === '' ? undefined : await ask(token)
     pageElement('unheard-unknown').hidden = typeof found !== 'string'
     if (typeof found === 'string') {
-      const since = known === '' ? 'here' : `since ${known}`
-      return put('unheard-unknown', `Who has not heard what is not known ${since}. ${found}`)
+      const parts = { time: known, why: found }
+      const name = known === '' ? 'unheardUnknown' : 'unheardUnknownSince'
+      return put('unheard-unknown', word(name, parts))
     }
-    known = found === undefined ? '' : new Date().toLocaleTimeString()
+    known = found === undefined ? '' : new Date().toLocaleTimeString(localeOfPage())
     return showLists(found)
   }
   return { ask: once }

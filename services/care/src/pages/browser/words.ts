@@ -1,11 +1,16 @@
 /** What this page says, in its own language, which the server wrote into its head (C37). */
 import { pageFact } from '@tallystick/service-kit/browser'
+import { languageAttributes } from '../../wire/language-tag.ts'
 import { fillPlaces, formFor, type Parts } from '../../wire/texts.ts'
-import type { PageWords } from '../page-words.ts'
+import type { PageName, PageWords, Translated } from '../page-words.ts'
 
 /** Of all pages: a script names those of its own. */
-type Texts = PageWords<'echo'>['texts'] & PageWords<'reads'>['texts']
-type Words = Omit<PageWords<'echo'>, 'texts'> & { readonly texts: Texts }
+type Texts = PageWords<'overview'>['texts'] &
+  PageWords<'clinician'>['texts'] &
+  PageWords<'echo'>['texts'] &
+  PageWords<'reads'>['texts'] &
+  Translated['signIn']
+type Words = Omit<PageWords<PageName>, 'texts'> & { readonly texts: Texts }
 type WordName = {
   [Key in keyof Texts]: Texts[Key] extends string ? Key : never
 }[keyof Texts]
@@ -22,9 +27,22 @@ function words(): Words {
 export const word = (name: WordName, parts: Parts = {}): string =>
   fillPlaces(words(), words().texts[name], parts)
 
+/** A message with elements in its places. */
+export const wordAround = (
+  name: WordName,
+  parts: Readonly<Record<string, Node | string>>,
+): readonly (Node | string)[] =>
+  words()
+    .texts[name].split(/\{(\w+)\}/)
+    .map((piece, at) => (at % 2 === 1 ? (parts[piece] ?? '') : piece))
+
 /** A message about a number. */
-export const countWord = (name: CountName, count: number): string =>
-  fillPlaces(words(), formFor(words().language, words().texts[name], count), { count })
+export const countWord = (name: CountName, count: number, parts: Parts = {}): string =>
+  fillPlaces(words(), formFor(words().language, words().texts[name], count), { ...parts, count })
+
+/** The attributes of what the page itself says, among texts of records. */
+export const pageAttributes = (): Readonly<Record<string, string>> =>
+  languageAttributes(words().language)
 
 /** For times and dates; an English page has them as its reader's browser does. */
 export const localeOfPage = (): string | undefined => {

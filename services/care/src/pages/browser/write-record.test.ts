@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest'
 import golden from '../../../vectors/write-signature.json' with { type: 'json' }
 import { readWriteFields } from '../../domain/write-fields.ts'
 import { WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
+import { useEnglishHead } from '../page-head.fixture.ts'
 import { alikeQuestion, canSign, checkFields, signWrite } from './write-record.ts'
+
+useEnglishHead('clinician')
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
 const typed = {

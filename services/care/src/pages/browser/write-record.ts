@@ -15,6 +15,7 @@ import { isSeen, isWritableLine, isWritableValue, lineText } from '../../wire/te
 import type { WriteAnswer } from '../../wire/write.ts'
 import { TEXT_BYTES_MAX, WRITE_BODY_BYTES_MAX } from '../../wire/write-limits.ts'
 import { serviceName } from './read-record.ts'
+import { countWord, word } from './words.ts'
 
 /** The fields of the form, in its order. */
 export const FIELD_NAMES = [
@@ -60,25 +61,16 @@ const LAST_YEAR = 9_999
 /** Storing a write takes milliseconds; after this long the connection is abandoned, and the same write may be sent again. */
 const ANSWER_LIMIT_MS = 15_000
 
+/** What is said of a field that nothing was typed into. */
 const REQUIRED = {
-  patient: 'Say whose record this is.',
-  domain: 'Say what the record is about, for example medication.',
-  value: 'Write the sentence that is to be said.',
-  authorId: 'Give your id.',
-}
-
-const TOO_LONG = `This is too long: ${TEXT_BYTES_MAX} bytes are the most, about as many letters.`
-
-const HALF_A_CHARACTER = 'This holds half a character (a lone surrogate), which cannot be stored.'
-
-const HOLDS_CONTROLS =
-  'This holds a control character, or one that turns the text around it. Type it anew.'
-const NOT_A_LINE = 'This is not one line of visible characters. Type it anew.'
+  patient: 'patientMissing',
+  domain: 'domainMissing',
+  value: 'sentenceMissing',
+  authorId: 'authorIdMissing',
+} as const
 
 const hiddenProblem = (name: string): string | undefined =>
-  isWritableName(name)
-    ? undefined
-    : 'This holds what cannot be seen, another kind of space or letters of another width, or is a dot alone. Type it anew.'
+  isWritableName(name) ? undefined : word('hiddenCharacter')
 
 /**
  * Asks whether a name that no record has is another one's, typed otherwise: "Ann or ann?" Told the field and the question;
@@ -97,7 +89,7 @@ export function alikeQuestion(
     if (slots.some((slot) => slot[field] === typed[field])) continue
     const other = slots.find((slot) => areAlike(slot[field], typed[field]))?.[field]
     if (other === undefined) continue
-    const text = `“${lineText(typed[field])}” or “${lineText(other)}”? There are records of “${lineText(other)}”. Publish again if “${lineText(typed[field])}” is meant.`
+    const text = word('alike', { typed: lineText(typed[field]), other: lineText(other) })
     return { field, text }
   }
   return undefined
@@ -110,33 +102,28 @@ function textProblem(
   name: keyof typeof REQUIRED | 'authorLabel',
 ): string | undefined {
   const text = fields[name]
-  if (name !== 'authorLabel' && text.trim() === '') return REQUIRED[name]
-  if (hasLoneSurrogate(text)) return HALF_A_CHARACTER
-  if (name === 'value') return isWritableValue(text) ? undefined : HOLDS_CONTROLS
-  if (!isWritableLine(text)) return NOT_A_LINE
-  if (bytesOf(text).length > TEXT_BYTES_MAX) return TOO_LONG
+  if (name !== 'authorLabel' && text.trim() === '') return word(REQUIRED[name])
+  if (hasLoneSurrogate(text)) return word('halfCharacter')
+  if (name === 'value') return isWritableValue(text) ? undefined : word('controlCharacter')
+  if (!isWritableLine(text)) return word('notOneLine')
+  if (bytesOf(text).length > TEXT_BYTES_MAX) return word('tooLong', { max: TEXT_BYTES_MAX })
   if (name === 'authorId' || name === 'authorLabel')
-    return text === '' || isSeen(text) ? undefined : NOT_A_LINE
-  if (!isRecordName(text)) return 'This cannot hold “/” or “|”.'
-  return text === text.trim()
-    ? hiddenProblem(text)
-    : 'This begins or ends with a space, which would make another record.'
+    return text === '' || isSeen(text) ? undefined : word('notOneLine')
+  if (!isRecordName(text)) return word('noSlash')
+  return text === text.trim() ? hiddenProblem(text) : word('spaceAtEdge')
 }
 
 function staleAfterProblem(text: string, nowMs: number): string | undefined {
   if (text === '') return undefined
   const atMs = Date.parse(text)
-  if (Number.isNaN(atMs) || new Date(atMs).getUTCFullYear() > LAST_YEAR)
-    return 'This is not a date and time.'
-  return atMs <= nowMs ? 'This is in the past: the record would be stale at once.' : undefined
+  if (Number.isNaN(atMs) || new Date(atMs).getUTCFullYear() > LAST_YEAR) return word('notADate')
+  return atMs <= nowMs ? word('inThePast') : undefined
 }
 
 function priorityProblem(text: string): string | undefined {
   if (text === '') return undefined
   const priority = Number(text)
-  return text.trim() !== '' && priority >= 0 && priority <= 1
-    ? undefined
-    : 'Give a number from 0 (least) to 1 (most), or nothing.'
+  return text.trim() !== '' && priority >= 0 && priority <= 1 ? undefined : word('notAPriority')
 }
 
 function findProblems(fields: WriteFields, nowMs: number, { status }: WriteAct): Problems {
@@ -151,9 +138,7 @@ function findProblems(fields: WriteFields, nowMs: number, { status }: WriteAct):
     ...(status === undefined && sentence),
     authorId: textProblem(fields, 'authorId'),
     authorLabel: textProblem(fields, 'authorLabel'),
-    audience: ['user', 'assistant'].includes(fields.audience)
-      ? undefined
-      : 'Choose who may hear it.',
+    audience: ['user', 'assistant'].includes(fields.audience) ? undefined : word('audienceMissing'),
   }
   return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== undefined))
 }
@@ -192,8 +177,8 @@ export function checkFields(typed: WriteFields, nowMs: number, act: WriteAct = {
   const body = writeBody(fields, act)
   const bytes = bytesOf(body).length
   if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready' as const, body }
-  const value = `This is too long by ${bytes - WRITE_BODY_BYTES_MAX} bytes: a write may have ${WRITE_BODY_BYTES_MAX}.`
-  return refuse({ value })
+  const max = WRITE_BODY_BYTES_MAX
+  return refuse({ value: countWord('bodyTooLong', bytes - max, { max }) })
 }
 
 /** Whether this page can sign: browsers offer WebCrypto only on https and on the local machine's own address. */
