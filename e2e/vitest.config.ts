@@ -6,6 +6,7 @@ const SHARED = [
   'care',
   'discovery',
   'docs-page',
+  'found-by-machines',
   'fuzz',
   'hostile-bytes',
   'npm-start',

@@ -147,7 +147,15 @@ describe.skipIf(postgresMissing !== undefined)(
           owner,
           "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'diary' ORDER BY 1",
         )
-        const tables = ['days', 'journal_writers', 'journals', 'meta', 'places']
+        const tables = [
+          'days',
+          'journal_writers',
+          'journals',
+          'leases',
+          'meta',
+          'places',
+          'processes',
+        ]
         expect(rows.map(({ name }) => name)).toEqual(tables)
         expect(readdirSync(join(place, 'dist')).filter((name) => name.endsWith('.sql'))).toEqual([
           'postgres-journals.schema.sql',

@@ -37,6 +37,7 @@ export {
 export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './error-answer.ts'
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
+export type { OperationForSale } from './for-sale.ts'
 export { freePort, isPortFree } from './free-port.ts'
 export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
@@ -54,6 +55,7 @@ export {
   startListening,
 } from './run-service.ts'
 export { Secret } from './secret.ts'
+export { addServerCard, SERVER_CARD_PATH } from './server-card.ts'
 export {
   type CorsPolicy,
   createServiceApp,

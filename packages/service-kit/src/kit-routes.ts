@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { isBearer } from './bearer-token.ts'
 import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
+import { addWellKnownX402, priceDocument } from './for-sale.ts'
 import { llmsText } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage, addSharedFiles } from './pages/page-routes.ts'
@@ -29,11 +30,13 @@ export function addKitRoutes(
   options: ServiceAppOptions,
   registry: Registry,
 ): void {
-  const { llmsNotes = '' } = options
+  const { forSale = async () => [], llmsNotes = '' } = options
   addSharedFiles(app)
   app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, async () =>
-    app.swagger(),
+    // A ledger that is down keeps nobody from the reference.
+    priceDocument(app.swagger(), await forSale().catch(() => [])),
   )
+  if (options.forSale !== undefined) addWellKnownX402(app, forSale)
   let reference: Page | undefined
   for (const url of ['/docs', '/docs/'])
     addLivePage(app, url, () => (reference ??= referencePage(app.swagger())))
@@ -77,9 +80,11 @@ function addMetrics(app: ServiceApp, options: ServiceAppOptions, registry: Regis
   const schema = {
     tags: TAG,
     summary: 'Prometheus metrics; requires a bearer token if METRICS_TOKEN is set.',
+    security: metricsToken === undefined ? [] : [{ metrics: [] }],
     response: { 200: z.string(), 401: errorBody },
   }
-  app.get('/metrics', { exposeHeadRoute: true, schema }, async (request, reply) => {
+  const config = { answersAs: 'text/plain' } as const
+  app.get('/metrics', { exposeHeadRoute: true, schema, config }, async (request, reply) => {
     if (metricsToken !== undefined && !isBearer(request.headers.authorization, metricsToken))
       return sendError(reply, {
         status: 401,

@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads its bodies itself, so the framework refuses none of them. */
     readonly takesOverBody?: boolean
+    /** The media type of its answer, if that is not JSON; errors are. */
+    readonly answersAs?: 'text/plain' | 'application/x-ndjson' | 'text/event-stream'
   }
 }
 
@@ -62,7 +64,42 @@ function withKitRefusals({ schema = {}, url, route }: Documented): FastifySchema
   return { ...schema, response }
 }
 
+/** A security scheme of OpenAPI 3.1, as a service names it for its routes' `security`. */
+export type SecurityScheme = (
+  | { readonly type: 'http'; readonly scheme: 'bearer'; readonly bearerFormat?: string }
+  | { readonly type: 'apiKey'; readonly in: 'header'; readonly name: string }
+) & { readonly description: string; readonly [extension: `x-${string}`]: string }
+
 type ApiDocument = ReturnType<typeof jsonSchemaTransformObject>
+
+/** The schema's answers of 200 under the media type that they have. */
+function withMediaType(schema: FastifySchema, mediaType: string | undefined): FastifySchema {
+  const response = schema.response as Readonly<Record<string, { description?: string }>> | undefined
+  const answer = response?.['200']
+  if (mediaType === undefined || answer === undefined) return schema
+  const { description = 'The answer.' } = answer
+  const content = { [mediaType]: { schema: answer } }
+  return { ...schema, response: { ...response, 200: { description, content } } }
+}
+
+/** `GET /api/ledger/{seq}` → `getApiLedgerSeq`. */
+const nameOperation = (method: string, path: string): string =>
+  method +
+  (path.match(/[a-z\d]+/gi) ?? [])
+    .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
+    .join('')
+
+const isOperation = (value: unknown): value is { operationId?: string } =>
+  typeof value === 'object' && value !== null && 'responses' in value
+
+/** Names every operation, by which generated clients call it. */
+function nameOperations(document: ApiDocument): ApiDocument {
+  const paths = 'paths' in document ? document.paths : undefined
+  for (const [path, item] of Object.entries(paths ?? {}))
+    for (const [method, operation] of Object.entries(item ?? {}))
+      if (isOperation(operation)) operation.operationId ??= nameOperation(method, path)
+  return document
+}
 
 const REFERENCE = /"\$ref":"#\/components\/schemas\/([^"]+)"/g
 
@@ -92,13 +129,23 @@ const toJsonSchema = createJsonSchemaTransform({ skipList: [] })
 export async function registerDocumentation(
   app: ServiceApp,
   info: { readonly title: string; readonly version: string; readonly description: string },
+  securitySchemes: Readonly<Record<string, SecurityScheme>> = {},
 ): Promise<void> {
   await app.register(swagger, {
-    openapi: { openapi: '3.1.0', info },
-    transform(documented) {
-      return toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
+    openapi: {
+      openapi: '3.1.0',
+      info: { ...info, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+      // Where the document was read, whatever that address is.
+      servers: [{ url: '/' }],
+      components: { securitySchemes },
     },
-    transformObject: addReferencedSchemas,
+    transform(documented) {
+      const { schema, url } = toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
+      const { answersAs } = documented.route.config ?? {}
+      // Said of every operation: one that says nothing is taken for unknown.
+      return { url, schema: { security: [], ...withMediaType(schema, answersAs) } }
+    },
+    transformObject: (document) => nameOperations(addReferencedSchemas(document)),
   })
 }
 

@@ -29,9 +29,11 @@ import {
 } from './connections.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
+import type { ReadForSale } from './for-sale.ts'
+import { addFrontDoor } from './front-door.ts'
 import { addKitRoutes } from './kit-routes.ts'
 import { createMetrics } from './metrics.ts'
-import { registerDocumentation } from './openapi.ts'
+import { registerDocumentation, type SecurityScheme } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage } from './pages/page-routes.ts'
 import type { ReadinessCheck } from './readiness.ts'
@@ -68,6 +70,12 @@ export type ServiceAppOptions = {
   readonly home?: (() => Page | Promise<Page>) | undefined
   /** False if the service serves `/health` itself. */
   readonly health?: boolean | undefined
+  /** What is sold, at the prices that hold now: shown to machines (X24). Must answer from memory or within its own deadline. */
+  readonly forSale?: ReadForSale | undefined
+  /** How callers prove who they are; routes name them in `security`. */
+  readonly securitySchemes?: Readonly<Record<string, SecurityScheme>> | undefined
+  /** Further descriptions that `/` names to programs, by name. */
+  readonly links?: Readonly<Record<string, string>> | undefined
   /** Markdown at the end of `/llms.txt`. */
   readonly llmsNotes?: string | undefined
   /** Largest body in bytes; a route may set its own `bodyLimit`. */
@@ -137,6 +145,12 @@ function newFastify(options: ServiceAppOptions, allowOrigins: OriginsHook): Serv
   return app
 }
 
+const METRICS_SCHEME = {
+  type: 'http',
+  scheme: 'bearer',
+  description: 'METRICS_TOKEN of the service.',
+} as const
+
 /** Treats an empty body with a JSON content type as absent and leaves it to the route's schema. */
 function acceptEmptyJson(app: ServiceApp): void {
   const parseJson = app.getDefaultJsonParser('error', 'error')
@@ -182,7 +196,13 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   })
   app.setNotFoundHandler((_request, reply) => sendError(reply, unknownPath))
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
-  await registerDocumentation(app, { title, version, description })
+  const info = { title, version, description }
+  await registerDocumentation(app, info, {
+    ...(options.metricsToken !== undefined && { metrics: METRICS_SCHEME }),
+    ...options.securitySchemes,
+  })
+  const links = options.forSale === undefined ? {} : { x402: '/.well-known/x402' }
+  addFrontDoor(app, { name: title, version, description, links: { ...links, ...options.links } })
   addKitRoutes(app, options, registry)
   // A plugin of its own, so that routes which the service registers in plugins exist before the 405s are added.
   await app.register(async (scope) => {

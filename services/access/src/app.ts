@@ -13,7 +13,7 @@ import type { AccessParts, AccessPorts } from './domain/access-parts.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { RecorderCount } from './domain/recorder-count.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
-import { purchaseTinybar } from './domain/sales-terms.ts'
+import { describeSale, purchaseTinybar, type SalesTerms } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
 import {
   type AccessRouteDeps,
@@ -38,6 +38,7 @@ type AccessAppDeps = AccessRouteDeps &
   > & {
     /** The segment in `/api/<name>/…`. */
     readonly serviceName: string
+    readonly terms: Pick<SalesTerms, 'challenged'>
     readonly accessUrl: string
     readonly statusUrl: string
   }
@@ -65,6 +66,8 @@ export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     home,
     llmsNotes: llmsNotes(deps),
     metricsToken,
+    securitySchemes: SECURITY_SCHEMES,
+    forSale: async () => describeSale(await deps.terms.challenged(), `/api/${serviceName}/access`),
     routes(scope) {
       addAccessRoute(scope, `/api/${serviceName}/access`, deps)
       addStatusRoute(scope, `/api/${serviceName}/status`, deps)
@@ -72,6 +75,23 @@ export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
     },
   })
 }
+
+/** A guarded agent proves that it is itself, by a signature or the token that it got for one (A18). */
+const SECURITY_SCHEMES = {
+  signIn: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'SIGN-IN-WITH-X',
+    description: 'An EIP-4361 text, signed with the key of a guarded agent.',
+    // By which discovery clients know a wallet's identity from an API key.
+    'x-agentcash-auth-kind': 'siwx',
+  },
+  session: {
+    type: 'http',
+    scheme: 'bearer',
+    description: `What ${TOKEN_HEADER} said after a sign-in.`,
+  },
+} as const
 
 type ReadinessDeps = AccessPorts &
   Pick<AccessParts, 'network' | 'periodsPerPurchase'> & {

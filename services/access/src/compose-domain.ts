@@ -39,6 +39,15 @@ function tellerOfMany({
   return isAlone ? webhook : createAlertTeller({ ...parts, history, webhook })
 }
 
+const composeAlerts = (ports: DomainParts, config: AccessConfig) =>
+  createSellerAlerts({
+    ...ports,
+    limits: alertLimits(config),
+    readFigures: () => readSellerFigures(ports),
+    spentTinybar: () => BigInt(ports.usage.figures().costTinybarTotal),
+    webhook: ports.alertWebhook,
+  })
+
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
   ports: DomainParts,
@@ -64,13 +73,8 @@ export function composeDomain(
   const { RECORDER_COUNT: recorderCount } = config
   const recorders = createRecorderCount({ ...ports, history, recorderCount })
   const { readRecorders } = recorders
-  const alerts = createSellerAlerts({
-    ...ports,
-    limits: alertLimits(config),
-    readFigures: () => readSellerFigures(ports),
-    spentTinybar: () => BigInt(ports.usage.figures().costTinybarTotal),
-    webhook: recorderCount > 1 ? tellerOfMany({ ...ports, readRecorders }) : ports.alertWebhook,
-  })
+  const webhook = recorderCount > 1 ? tellerOfMany({ ...ports, readRecorders }) : ports.alertWebhook
+  const alerts = composeAlerts({ ...ports, alertWebhook: webhook }, config)
   const reservations = createMemoryReservationStore({ clock })
   const gate = createPaymentGate({
     schemes: [parts.scheme],
@@ -108,5 +112,6 @@ export function composeDomain(
     guard: createAgentGuard({ ...ports, terms }),
     holder: createAgentHolder(ports),
   })
-  return { account, alerts, callAccess, gate, reaper, recorders, stops, subscriptions, sweep }
+  const sales = { callAccess, gate, stops, terms }
+  return { ...sales, account, alerts, reaper, recorders, subscriptions, sweep }
 }

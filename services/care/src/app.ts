@@ -4,12 +4,15 @@
  */
 import type { WitnessPush } from '@tallystick/journal-store'
 import {
+  addServerCard,
   type Clock,
   createServiceApp,
   type ReadinessFinding,
   type Registry,
+  SERVER_CARD_PATH,
   type ServiceApp,
 } from '@tallystick/service-kit'
+import { LEGACY_REVISIONS, MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FastifyBaseLogger } from 'fastify'
 import type { CareConfig } from './config.ts'
@@ -22,7 +25,7 @@ import type { ChainVerifier } from './domain/verification.ts'
 import { dependencyAnswer } from './errors.ts'
 import type { McpEndpoint } from './mcp/mcp-endpoint.ts'
 import { pagesPolicy, readPageFiles } from './pages/page-files.ts'
-import type { BearerCheckDeps, TokenCheck } from './routes/bearer.ts'
+import { type BearerCheckDeps, describeSecurity, type TokenCheck } from './routes/bearer.ts'
 import { addClinicianRoutes } from './routes/clinician-routes.ts'
 import { addProofRoute, addWitnessesRoute } from './routes/proof-routes.ts'
 import { addReadsRoute, type ReadLog } from './routes/reads-route.ts'
@@ -31,11 +34,15 @@ import {
   addMetadataRoutes,
   careCors,
   METADATA_PATH,
+  MODERN_MCP_PATH,
 } from './routes/service-routes.ts'
 import { addVerifyRoutes } from './routes/verify-routes.ts'
 import { addWriteRoute, createSignatureCheck } from './routes/write-route.ts'
 
 export const CARE_VERSION = '0.1.0'
+
+const DESCRIPTION =
+  'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.'
 
 type CareAppDeps = {
   readonly config: CareConfig
@@ -91,8 +98,8 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
   return createServiceApp({
     name: 'tallystick-care',
     version: CARE_VERSION,
-    description:
-      'Care records as hash chains, read by assistants over MCP, corrected by clinicians with a signed write, and verifiable by anyone.',
+    description: DESCRIPTION,
+    links: { mcp: SERVER_CARD_PATH },
     clock,
     cors: careCors(serviceName),
     health: false,
@@ -102,11 +109,23 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
     readiness: { store: () => storeReadiness(deps) },
     llmsNotes: llmsNotes({ baseUrl, resource, metadataUrl }),
     metricsToken: config.METRICS_TOKEN,
+    securitySchemes: describeSecurity(serviceName),
     async routes(scope) {
       await scope.register(async (records: ServiceApp) => addRecordRoutes(records, deps, bearer))
       addWitnessesRoute(scope, deps)
       addMetadataRoutes(scope, { baseUrl, ...hosts })
       addHealthRoute(scope, mcp.hub)
+      addServerCard(scope, {
+        baseUrl,
+        name: 'care',
+        title: 'Tallystick care',
+        version: CARE_VERSION,
+        description: DESCRIPTION,
+        remotes: [
+          { path: '/mcp', supportedProtocolVersions: LEGACY_REVISIONS },
+          { path: MODERN_MCP_PATH, supportedProtocolVersions: [MODERN_REVISION] },
+        ],
+      })
       const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
       const { CLINIC_NAME: clinic = new URL(baseUrl).host, LANGUAGE: language } = config
       const files = readPageFiles({ baseUrl, serviceName, clinic, isPrivate, language, signIn })

@@ -1,13 +1,16 @@
 /** The table of contents: what the service serves, and from which parts. Nothing here reads the environment or opens a store. */
 import {
+  addServerCard,
   createServiceApp,
   paidServiceCors,
   type ReadinessCheck,
   type ReadinessFinding,
   type Registry,
+  SERVER_CARD_PATH,
   type Secret,
   type ServiceApp,
 } from '@tallystick/service-kit'
+import { LEGACY_REVISIONS, MODERN_REVISION } from '@tallystick/service-kit/mcp'
 import { addPageRoutes } from '@tallystick/service-kit/pages'
 import type { FeePayerDirectory } from '@tallystick/x402'
 import type { DomainCheck } from '@tallystick/x402/evm'
@@ -24,9 +27,13 @@ import { addFreeRoutes, type FreeRouteDeps } from './routes/free-routes.ts'
 import { acceptProbes } from './routes/read-body.ts'
 import type { SaleDoorDeps } from './routes/sale-job.ts'
 import { addSaleRoutes } from './routes/sale-route.ts'
+import { describeSales } from './routes/sale-terms.ts'
 import { addUploadRoute, type UploadRouteDeps } from './routes/upload-route.ts'
 
 export const GRADING_VERSION = '0.1.0'
+
+const DESCRIPTION =
+  'Grades bets against the closing line instead of the score, paid per call; the evidence behind every grade is public and free.'
 
 type GradingAppDeps = FreeRouteDeps &
   CoverageDeps &
@@ -49,8 +56,8 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
   return createServiceApp({
     name: 'tallystick-grading',
     version: GRADING_VERSION,
-    description:
-      'Grades bets against the closing line instead of the score, paid per call; the evidence behind every grade is public and free.',
+    description: DESCRIPTION,
+    links: { mcp: SERVER_CARD_PATH },
     clock,
     cors: paidServiceCors,
     errors: { answer: dependencyAnswer, invalidRequest },
@@ -60,6 +67,10 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
     llmsNotes: llmsNotes(deps.pages),
     metricsToken,
     trustedProxyHops,
+    securitySchemes: {
+      operator: { type: 'http', scheme: 'bearer', description: 'A token with `grading.write`.' },
+    },
+    forSale: async () => describeSales(deps),
     async routes(scope) {
       acceptProbes(scope)
       addSaleRoutes(scope, deps)
@@ -68,6 +79,16 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
       addAuditRoutes(scope, deps)
       await addMcpRoute(scope, { ...deps, coverage, baseUrl, version: GRADING_VERSION })
       await addUploadRoute(scope, deps)
+      addServerCard(scope, {
+        baseUrl,
+        name: 'grading',
+        title: 'Tallystick grading',
+        version: GRADING_VERSION,
+        description: DESCRIPTION,
+        remotes: [
+          { path: '/mcp', supportedProtocolVersions: [...LEGACY_REVISIONS, MODERN_REVISION] },
+        ],
+      })
       addPageRoutes(scope, readPageFiles(deps.pages))
     },
   })

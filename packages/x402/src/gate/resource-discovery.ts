@@ -31,7 +31,7 @@ export type ResourceDiscovery = {
  * Largest extension, in bytes of JSON: with it, a signed offer and a BASE_URL of 100 characters a challenge still fits the
  * buffer that a default nginx reads a head into (S10). Whatever is longer belongs into `/openapi.json`.
  */
-const DISCOVERY_BYTES_MAX = 520
+const DISCOVERY_BYTES_MAX = 576
 
 /** The example, and of its members the one that callers fill in, with its schema. */
 function inputOf({ input }: ResourceCall): {
@@ -54,13 +54,16 @@ function inputOf({ input }: ResourceCall): {
   }
 }
 
-/** The extension for one call. Throws RangeError if it is over 520 bytes. */
+/** An index refuses what says nothing of its answer; the whole of it is in `/openapi.json`. */
+const ANSWER = { type: 'object', properties: { example: { type: 'object' } } }
+
+/** The extension for one call. Throws RangeError if it is over 576 bytes. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
   const { info, schema } = inputOf(call)
   const input = { type: 'object', properties: schema, required: Object.keys(schema) }
   const discovery: ResourceDiscovery = {
     info: { input: info, output: { type: 'json', ...call.output } },
-    schema: { type: 'object', properties: { input }, required: ['input'] },
+    schema: { type: 'object', properties: { input, output: ANSWER }, required: ['input'] },
   }
   const bytes = Buffer.byteLength(JSON.stringify(discovery))
   if (bytes > DISCOVERY_BYTES_MAX)

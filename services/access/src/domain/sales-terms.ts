@@ -1,6 +1,7 @@
 import { accessWindowRules } from '@tallystick/contracts'
+import type { OperationForSale } from '@tallystick/service-kit'
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
-import { hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
+import { formatHbar, hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
 import { agentExample } from '../wire/access-requests.ts'
 import type { Offer } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
@@ -68,6 +69,22 @@ export function createSalesTerms(deps: AccessParts, url: string) {
     /** The same by the offers that were read before; asks the ledger for nothing. */
     acceptedBefore: (): PaymentTerms => acceptedFor(deps.contract.knownOffers()),
   }
+}
+
+/**
+ * The sale as machines find it (X24); nothing while no fee payer is known. Discovery clients take a currency of three letters,
+ * and dollars without one, so HBAR is HBR there; the asset says which it is.
+ */
+export function describeSale(
+  { requirements, resource }: PaymentTerms,
+  path: string,
+): readonly OperationForSale[] {
+  const [first] = requirements
+  if (first === undefined) return []
+  const { description, url } = resource
+  const [amount = ''] = formatHbar(BigInt(first.amount)).split(' ')
+  const price = { amount, currency: 'HBR' }
+  return [{ method: 'GET', path, resource: url, description, price, accepts: requirements }]
 }
 
 /** How long the previous price is still taken after a change, seconds: challenged clients need time to pay (A3). */

@@ -51,6 +51,7 @@ export function addAccessRoute(app: ServiceApp, path: string, deps: AccessRouteD
     description:
       'Without an open window the answer is 402 with an x402 challenge, in the body and, base64, in PAYMENT-REQUIRED. Repeat the call with PAYMENT-SIGNATURE; the window then renews itself while its balance lasts. In the open window of an agent that is guarded the 402 has nothing to pay and asks for a proof of its key: repeat the call with SIGN-IN-WITH-X, and send what the answer has in ACCESS-TOKEN with later calls as `Authorization: Bearer`.',
     tags: ['access'],
+    security: [{}, { signIn: [] }, { session: [] }],
     querystring: agentQuery,
     headers: accessHeaders,
     response: {

@@ -6,7 +6,7 @@ import { METHODS } from 'node:http'
 import type { TokenClaims } from '@tallystick/jwt-lite'
 import { errorBody, type ServiceApp, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import { type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
+import { BEARER, type BearerCheckDeps, checkBearer } from '../routes/bearer.ts'
 import { REFUSALS, sendRefusal } from './json-rpc.ts'
 
 export type AdmissionDeps = {
@@ -62,7 +62,13 @@ export function addMcpPath(
   const config = { takesOverBody: true }
   const options = { onRequest, config, handler: () => undefined, exposeHeadRoute: false }
   for (const [method, schema] of Object.entries(schemas))
-    app.route({ ...options, url, method, schema })
+    app.route({
+      ...options,
+      url,
+      method,
+      schema: { security: BEARER, ...schema },
+      ...(method === 'GET' && { config: { ...config, answersAs: 'text/event-stream' } }),
+    })
   const isHidden = { schema: { hide: true } }
   app.route({ ...options, ...isHidden, url: `${url}/`, method: Object.keys(schemas) })
   // OPTIONS is answered before any route (S9); CONNECT never reaches one.

@@ -68,6 +68,12 @@ export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
 }
 
 const DOCUMENTATION = {
+  tags: ['mcp'],
+  headers: z.looseObject({
+    'mcp-session-id': z.string().optional().describe('On everything but `initialize`.'),
+    'mcp-protocol-version': z.string().optional(),
+    'last-event-id': z.string().optional().describe('On GET: the newest event that was received.'),
+  }),
   summary: 'MCP over Streamable HTTP',
   description:
     'POST takes one JSON-RPC message; GET opens the event stream; DELETE ends the session. Bearer token required.',

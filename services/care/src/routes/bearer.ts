@@ -37,6 +37,29 @@ export async function checkBearer(
 
 const EVERY_SPEAKABLE: Reach = { audience: 'user' }
 
+/** In the API reference: a token is required, or widens what is shown. */
+export const BEARER: readonly Readonly<Record<string, readonly string[]>>[] = [{ token: [] }]
+export const MAYBE_BEARER = [{}, ...BEARER]
+
+/** How callers prove who they are, for the API reference. */
+export const describeSecurity = (serviceName: string) =>
+  ({
+    token: {
+      type: 'http',
+      scheme: 'bearer',
+      bearerFormat: 'JWT',
+      description:
+        'An access token for this resource; /.well-known/oauth-protected-resource/mcp names its issuers and scopes.',
+    },
+    signature: {
+      type: 'apiKey',
+      in: 'header',
+      name: `x-${serviceName}-signature`,
+      description:
+        'Lower-case hex HMAC-SHA256 over `<timestamp>.<raw body>` under the write secret.',
+    },
+  }) as const
+
 /** Who is asking on a public route. */
 type Reader = {
   /**

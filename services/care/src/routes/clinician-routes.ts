@@ -9,7 +9,7 @@ import type { SilentFollower } from '../domain/unheard-corrections.ts'
 import { principalAnswer } from '../wire/principal.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
 import { type SilentSession, type UnheardCorrection, unheardAnswer } from '../wire/unheard.ts'
-import { type BearerCheckDeps, checkBearer } from './bearer.ts'
+import { BEARER, type BearerCheckDeps, checkBearer } from './bearer.ts'
 
 const TAG = ['write']
 /** Silent sessions in one answer: more than a person looks into. */
@@ -52,6 +52,7 @@ export function addClinicianRoutes(
 ): void {
   const principal = {
     tags: TAG,
+    security: BEARER,
     summary: 'Who a token makes its holder, and its scopes.',
     response: { 200: principalAnswer, 401: errorBody },
   }
@@ -66,6 +67,7 @@ export function addClinicianRoutes(
   })
   const unheard = {
     tags: TAG,
+    security: BEARER,
     summary: 'Corrections that nobody has heard, and sessions that would not hear one now.',
     description:
       'Requires a token that may read or write the records in question; silent sessions are shown to who may write. A correction is heard when a subscriber’s stream has carried its notice, or when its newest version was read with a token that does not write.',

@@ -11,7 +11,7 @@ import { errorAnswer } from '../errors.ts'
 import { parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
-import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
+import { type BearerCheckDeps, MAYBE_BEARER, readerOf, refusedTo } from './bearer.ts'
 
 type ProofDeps = BearerCheckDeps & { readonly store: Pick<RecordStore, 'journals' | 'leaf'> }
 
@@ -52,6 +52,7 @@ export function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
   const { store } = deps
   const schema = {
     tags: ['verify'],
+    security: MAYBE_BEARER,
     summary: 'Proves that a journal only grew, or that an entry is in it (RFC 9162).',
     description:
       'Public for the journal of speakable records; that of internal ones needs their scope. With `oldSize` the proof of consistency, with `index` that of inclusion; with `uri` the latter for a version of a record, for a token that may read it.',

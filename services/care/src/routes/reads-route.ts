@@ -6,7 +6,7 @@ import { mayRead } from '../domain/scopes.ts'
 import { errorAnswer } from '../errors.ts'
 import { readsAnswer, readsQuery } from '../wire/reads.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
-import { type BearerCheckDeps, checkBearer } from './bearer.ts'
+import { BEARER, type BearerCheckDeps, checkBearer } from './bearer.ts'
 
 export type ReadLog = {
   readonly recording: 'off' | 'all'
@@ -27,6 +27,7 @@ export function addReadsRoute(
   const { log, ownLabel } = deps
   const schema = {
     tags: ['verify'],
+    security: BEARER,
     summary: 'Who read what of a person, newest first.',
     description:
       'Requires a token that may read the person’s records; reads of internal ones are shown to who may read those. Reads of the last second may be missing.',

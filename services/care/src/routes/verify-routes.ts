@@ -19,7 +19,7 @@ import { errorAnswer } from '../errors.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
-import { type BearerCheckDeps, readerOf, refusedTo } from './bearer.ts'
+import { BEARER, type BearerCheckDeps, MAYBE_BEARER, readerOf, refusedTo } from './bearer.ts'
 
 /** JSON if `Accept` is application/json, any type or absent, unless it contains text/html (care.md). */
 export function isJsonAccepted(accept: string | undefined): boolean {
@@ -81,6 +81,7 @@ export function addVerifyRoutes(app: ServiceApp, deps: VerifyDeps): void {
 function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
+    security: MAYBE_BEARER,
     summary: 'Replays every chain from its stored bytes.',
     description:
       'Public. Without a token it shows `care://` chains, and with the assistant scope internal ones as well. JSON, or plain text if `Accept` asks for another type. It holds no value, version hash, author or time of a record.',
@@ -146,13 +147,15 @@ async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
 function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
+    security: BEARER,
     summary: 'Journals and versions as NDJSON, for a replay without this service.',
     description:
       'Requires a token; holds what its scopes may read. /doc/verify explains the lines, with a shell script that replays a chain.',
     querystring: uriQuery,
     response: { 200: z.unknown().describe('NDJSON.'), ...ERRORS, 404: errorBody },
   }
-  app.get('/verify/export', { schema }, async (request, reply) => {
+  const config = { answersAs: 'application/x-ndjson' } as const
+  app.get('/verify/export', { schema, config }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     if (reader.readable.length === 0) return sendError(reply, refusedTo(reader, deps))
@@ -182,12 +185,14 @@ const VERIFIER_KEY_HEADER = 'x-checkpoint-key'
 function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
   const schema = {
     tags: ['verify'],
+    security: MAYBE_BEARER,
     summary: 'The signed head of a journal, a C2SP note.',
     description: `Origin, size, root hash, signature. The key that checks it is in the header \`${VERIFIER_KEY_HEADER}\`; compare it with one that you obtained another way.`,
     querystring: checkpointQuery,
     response: { 200: z.string(), ...ERRORS, 404: errorBody },
   }
-  app.get('/verify/checkpoint', { schema }, async (request, reply) => {
+  const config = { answersAs: 'text/plain' } as const
+  app.get('/verify/checkpoint', { schema, config }, async (request, reply) => {
     const reader = await readerOf({ request, reply }, deps)
     if (reader === undefined) return reply
     const { cosigned, journal } = request.query

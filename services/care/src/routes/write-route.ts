@@ -14,6 +14,7 @@ import {
   sendError,
 } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
 import type { OwnLabel } from '../domain/author-labels.ts'
 import type {
   AuditTrail,
@@ -31,7 +32,7 @@ import {
   WRITE_KNOWN_MS,
   WRITE_SKEW_SECONDS_MAX,
 } from '../wire/write-limits.ts'
-import type { TokenCheck } from './bearer.ts'
+import { BEARER, type TokenCheck } from './bearer.ts'
 
 const refuseSignature = (reason: AuditRow['reason']) => ({ kind: 'refused' as const, reason })
 
@@ -260,6 +261,10 @@ export function addWriteRoute(app: ServiceApp, deps: WriteRouteDeps): void {
       tags: ['write'],
       summary: 'Publishes a version of a record.',
       description: `Signed: \`${signatureHeader}\` is the lower-case hex HMAC-SHA256 over the bytes \`<timestamp>.<raw body>\` under the write secret, \`${timestampHeader}\` the ISO 8601 timestamp, at most ${WRITE_SKEW_SECONDS_MAX} s from the server's clock. Without a signature: a bearer token with \`care.write\`. Every refusal is the same 401.`,
+      security: [{ signature: [] }, ...BEARER],
+      headers: z.looseObject({
+        [timestampHeader]: z.string().optional().describe('When it was signed, ISO 8601.'),
+      }),
       body: writeBody.meta({ id: 'Write', examples: [writeExample] }),
       response: { 200: writeAnswer, 401: errorBody, 409: errorBody, 503: errorBody },
     },

@@ -20,7 +20,7 @@ export const readsQuery = z.object({
     .min(1)
     .max(ROWS_MAX)
     .default(ROWS_MAX)
-    .meta({ examples: ['50'] }),
+    .meta({ examples: [50] }),
 })
 
 const readRow = z.object({

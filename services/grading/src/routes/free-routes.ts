@@ -56,6 +56,7 @@ function addLedgerRoutes(app: ServiceApp, { grader, store }: FreeRouteDeps): voi
         description: 'The header x-verifier-key holds the key that verifies it.',
         response: { 200: z.string(), ...storeErrorRow },
       },
+      config: { answersAs: 'text/plain' },
     },
     async (_request, reply) => {
       const { note, verifierKey } = await store.checkpoint()

@@ -1,8 +1,9 @@
 /** What is sold, its price, and what a challenge tells an agent about it; `/openapi.json` has the full bodies. */
+import type { OperationForSale } from '@tallystick/service-kit'
 import { describeCall, type JsonSchema, type PaymentTerms, sellerFields } from '@tallystick/x402'
 import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
 import { auditExample, gradeExample } from '../wire/examples.ts'
-import { type SaleDoor, type SaleKind, salePath } from './sale-job.ts'
+import { SALE_KINDS, type SaleDoor, type SaleKind, salePath } from './sale-job.ts'
 
 /** A grade is $0.01: 1 cent, 10000 at six decimals. An audit is $0.20: 20 cents, 200000. */
 export const PRICE_CENTS: Readonly<Record<SaleKind, bigint>> = { grade: 1n, audit: 20n }
@@ -44,6 +45,28 @@ export function saleTerms(options: {
   })
   return { http: doorTerms('http'), mcp: doorTerms('mcp') }
 }
+
+/** The sales as machines find them (X24); none while the token is not known to be the right one. */
+export const describeSales = ({
+  termsOf,
+}: {
+  readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
+}): readonly OperationForSale[] =>
+  SALE_KINDS.flatMap((kind) => {
+    const terms = termsOf(kind, 'http')
+    const cents = String(PRICE_CENTS[kind]).padStart(3, '0')
+    return terms === undefined
+      ? []
+      : {
+          method: 'POST',
+          path: salePath(kind),
+          resource: terms.resource.url,
+          description: SALES[kind].description,
+          // The token stands for the dollar.
+          price: { amount: `${cents.slice(0, -2)}.${cents.slice(-2)}`, currency: 'USD' },
+          accepts: terms.requirements,
+        }
+  })
 
 const PICK: JsonSchema = { type: 'object', required: ['market', 'selection', 'odds'] }
 

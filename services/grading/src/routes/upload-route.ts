@@ -98,6 +98,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
         bodyLimit: UPLOAD_BODY_BYTES_MAX,
         schema: {
           tags: ['operator'],
+          security: [{ operator: [] }],
           summary: 'Closes, prices and results by hand, under a token with grading.write.',
           description: UPLOAD_DESCRIPTION,
           body: uploadSchema,
