@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/service-kit': [],
   'packages/x402': [],
   'packages/facilitator': ['service-kit', 'x402'],
-  'packages/issuer': ['jwt-lite', 'service-kit'],
+  'packages/issuer': ['journal-store', 'jwt-lite', 'service-kit'],
   'packages/devnet': ['contracts', 'service-kit', 'x402'],
   'packages/agent': ['contracts', 'x402'],
   'services/access': ['contracts', 'service-kit', 'x402'],

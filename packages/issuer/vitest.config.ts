@@ -1,1 +1,5 @@
+import { keepFilesInMemory } from '../../vitest.package.ts'
+
+keepFilesInMemory()
+
 export { default } from '../../vitest.package.ts'

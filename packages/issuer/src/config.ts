@@ -1,6 +1,7 @@
 /** The environment of the authorization server. */
 import {
   choiceField,
+  databaseUrlField,
   httpUrlField,
   integerField,
   jsonField,
@@ -160,10 +161,15 @@ const fields = z.object({
     ),
   KEYS_PATH: textField('a path')
     .prefault('.local/issuer-keys.json')
-    .describe('File of the signing keys, for its owner alone; made at the first start.'),
+    .describe(
+      'File of the signing keys, for its owner alone; made at the first start. Unused with DATABASE_URL.',
+    ),
   DATABASE_PATH: textField('a path')
     .prefault('.local/issuer.db')
-    .describe('File of sign-ins, grants and refresh tokens, for its owner alone.'),
+    .describe(
+      'File of sign-ins, grants and refresh tokens, for its owner alone. With DATABASE_URL only the newest timeline of the server is kept beside it.',
+    ),
+  DATABASE_URL: databaseUrlField(),
   TRUST_PROXY_HOPS: integerField({ min: 0, max: 10 })
     .prefault('0')
     .describe('Proxies in front whose X-Forwarded-For is believed.'),

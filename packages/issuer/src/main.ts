@@ -2,7 +2,7 @@
 /** The authorization server's process; with a verb, its command. */
 import { runService } from '@tallystick/service-kit'
 import { processTerminal } from '@tallystick/service-kit/command'
-import { GrantStoreUnavailable } from './adapters/grant-store.ts'
+import { GrantStoreUnavailable } from './adapters/grant-database.ts'
 import { PrivateFileUnusable } from './adapters/private-file.ts'
 import { issuerConfigSchema } from './config.ts'
 import { runAdmin } from './run-admin.ts'

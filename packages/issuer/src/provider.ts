@@ -82,7 +82,7 @@ export function createProvider(parts: ProviderParts): Provider {
       const { RefreshToken: token } = oidc.entities
       // Asked before the library uses the token up: a wrong address must not end the sign-in.
       requireResource(oidc.params?.['resource'] ?? token?.resource, { token, config })
-      return store.findSuccessor(token?.jti ?? '') === undefined
+      return (await store.findSuccessor(token?.jti ?? '')) === undefined
     },
     expiresWithSession: async () => false,
     formats: {
@@ -106,7 +106,7 @@ export function createProvider(parts: ProviderParts): Provider {
   provider.proxy = true
   provider.use(async (context, next) => {
     await next()
-    if (context.path === '/token') completeTokens(context.body, store)
+    if (context.path === '/token') await completeTokens(context.body, store)
   })
   return provider
 }
@@ -160,11 +160,11 @@ function requireResource(
  * Tells the client the scope that its token holds, which may be narrower than what it asked for; and where it repeats a used
  * refresh token since an answer was lost, the one that came after it.
  */
-function completeTokens(body: unknown, store: GrantStore): void {
+async function completeTokens(body: unknown, store: GrantStore): Promise<void> {
   const tokens = body as Partial<Record<'access_token' | 'refresh_token' | 'scope', unknown>>
   if (typeof tokens?.access_token !== 'string') return
   if (typeof tokens.refresh_token === 'string')
-    tokens.refresh_token = store.findSuccessor(tokens.refresh_token) ?? tokens.refresh_token
+    tokens.refresh_token = (await store.findSuccessor(tokens.refresh_token)) ?? tokens.refresh_token
   const [, claims, signature] = tokens.access_token.split('.')
   if (claims === undefined || signature === undefined) return
   tokens.scope = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).scope

@@ -1,7 +1,7 @@
 /** The verbs of `tallystick-issuer`: people and signing keys. Passwords come from standard input, never from an argument. */
 
 import { existsSync } from 'node:fs'
-import { isoNow } from '@tallystick/service-kit'
+import { databaseUrlField, isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -9,11 +9,17 @@ import {
   type CommandVerb,
   EXIT,
   type ExitCode,
+  readVariables,
   runCommand,
 } from '@tallystick/service-kit/command'
-import { GrantStoreUnavailable, openGrantStore } from './adapters/grant-store.ts'
+import { z } from 'zod'
+import { type GrantDatabase, GrantStoreUnavailable } from './adapters/grant-database.ts'
+import { createGrantStore } from './adapters/grant-store.ts'
+import { openGrantDatabase } from './adapters/open-grants.ts'
 import { PrivateFileUnusable } from './adapters/private-file.ts'
+import { dropSharedKey, rotateSharedKeys } from './adapters/shared-signing-keys.ts'
 import { dropSigningKey, rotateSigningKeys } from './adapters/signing-keys.ts'
+import { openSqliteGrants } from './adapters/sqlite-grants.ts'
 import { signOutUpstream } from './adapters/upstream-sign-in.ts'
 import { addUser, changeUser } from './adapters/users-file.ts'
 import { UPSTREAM_PREFIX } from './domain/account.ts'
@@ -58,10 +64,30 @@ const addUserVerb: CommandVerb = {
 
 /** The one word after a verb, and its file. Throws BadUsage. */
 function wordAndFile(call: CommandCall, word: string) {
-  const [name = ''] = call.words
   const path = call.text('file') ?? ''
-  if (name === '' || path === '') throw new BadUsage(`${word} and --file are needed.`)
-  return { name, path }
+  if (path === '') throw new BadUsage(`${word} and --file are needed.`)
+  return { name: wordOf(call, word), path }
+}
+
+function wordOf({ words: [name = ''] }: CommandCall, word: string): string {
+  if (name === '') throw new BadUsage(`${word} is needed.`)
+  return name
+}
+
+/** Does something in the database that all processes share; undefined without DATABASE_URL. Throws BadUsage. */
+async function inDatabase<Result>(
+  { terminal }: CommandCall,
+  work: (database: GrantDatabase) => Promise<Result>,
+): Promise<Result | undefined> {
+  const { DATABASE_URL } = readVariables(terminal, z.object({ DATABASE_URL: databaseUrlField() }))
+  if (DATABASE_URL === undefined) return undefined
+  const opened = await openGrantDatabase({ DATABASE_URL, DATABASE_PATH: '' }, terminal.clock)
+  if ('file' in opened) return undefined
+  try {
+    return await work(opened.postgres)
+  } finally {
+    await opened.postgres.close()
+  }
 }
 
 const TOKENS_LIVE_ON =
@@ -87,64 +113,94 @@ const removeUserVerb: CommandVerb = {
   },
 }
 
-async function signOutOfStore(call: CommandCall, path: string, id: string): Promise<boolean> {
+async function signOutOfStore(call: CommandCall, id: string): Promise<boolean> {
+  const signOut = (database: GrantDatabase): Promise<boolean> =>
+    signOutUpstream(createGrantStore(database, call.terminal.clock), id)
+  const path = call.text('file')
+  if (path === undefined) {
+    const isKnown = await inDatabase(call, signOut)
+    if (isKnown === undefined) throw new BadUsage('--file or DATABASE_URL is needed.')
+    return isKnown
+  }
   if (!existsSync(path)) return false
-  const store = openGrantStore(path, call.terminal.clock)
+  const database = openSqliteGrants(path)
   try {
-    return await signOutUpstream(store, id)
+    return await signOut(database)
   } finally {
-    store.close()
+    await database.close()
   }
 }
 
 const signOutVerb: CommandVerb = {
   name: 'sign-out',
-  usage: 'NAME --file PATH',
+  usage: 'NAME [--file PATH]',
   summary:
-    'ends all sessions and refresh tokens of a person; the file is USERS_PATH or, for `up:…`, DATABASE_PATH',
+    'ends all sessions and refresh tokens of a person; the file is USERS_PATH or, for `up:…`, DATABASE_PATH; with DATABASE_URL `up:…` needs none',
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
+    const id = wordOf(call, 'NAME')
+    if (id.startsWith(UPSTREAM_PREFIX)) return endedFor(call, id, await signOutOfStore(call, id))
     const { name, path } = wordAndFile(call, 'NAME')
     const signedOutAt = isoNow(call.terminal.clock)
-    const isKnown = name.startsWith(UPSTREAM_PREFIX)
-      ? await signOutOfStore(call, path, name)
-      : changeUser(path, name, (user) => ({ ...user, signedOutAt }))
-    return endedFor(call, name, isKnown)
+    return endedFor(
+      call,
+      name,
+      changeUser(path, name, (user) => ({ ...user, signedOutAt })),
+    )
   },
 }
 
+/** Where keys are. */
+const NO_KEYS = '--file, the KEYS_PATH of the server, or DATABASE_URL is needed.'
+
 const dropKeyVerb: CommandVerb = {
   name: 'drop-key',
-  usage: 'KID --file PATH',
+  usage: 'KID [--file PATH]',
   summary:
-    'removes a signing key that others may know; its tokens are refused from the next start on',
+    'removes a signing key that others may know; its tokens are refused from the next start on, with DATABASE_URL within seconds',
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
-    const { name: kid, path } = wordAndFile(call, 'KID')
-    const outcome = dropSigningKey(path, kid)
+    const kid = wordOf(call, 'KID')
+    const path = call.text('file')
+    const outcome =
+      path === undefined
+        ? await inDatabase(call, (database) => dropSharedKey(database, kid))
+        : dropSigningKey(path, kid)
+    if (outcome === undefined) throw new BadUsage(NO_KEYS)
     if (outcome.kind === 'unknown') {
-      call.terminal.printError(`The file has no such key. Its keys: ${outcome.kids.join(', ')}`)
+      call.terminal.printError(`There is no such key. The keys: ${outcome.kids.join(', ')}`)
       return EXIT.failed
     }
-    call.terminal.print(
-      'Start the server again. Care refuses tokens of that key ten minutes later.',
-    )
+    const next =
+      path === undefined ? 'Every process drops it within seconds.' : 'Start the server again.'
+    call.terminal.print(`${next} Care refuses tokens of that key ten minutes later.`)
     return EXIT.done
   },
 }
 
 const rotateVerb: CommandVerb = {
   name: 'rotate-keys',
-  usage: '--file PATH',
-  summary: 'adds a signing key that is used from the next start on; the one before stays published',
+  usage: '[--file PATH]',
+  summary:
+    'adds a signing key that is used from the next start on, with DATABASE_URL by every process after a minute; the one before stays published',
   options: { file: 'text' },
   run: async (call) => {
     const path = call.text('file')
-    if (path === undefined) throw new BadUsage('--file is needed: the KEYS_PATH of the server.')
-    rotateSigningKeys(path)
-    call.terminal.print('Start the server again to sign with the new key.')
+    if (path !== undefined) {
+      rotateSigningKeys(path)
+      call.terminal.print('Start the server again to sign with the new key.')
+      return EXIT.done
+    }
+    const isDone = await inDatabase(call, async (database) => {
+      await rotateSharedKeys(database)
+      return true
+    })
+    if (isDone === undefined) throw new BadUsage(NO_KEYS)
+    call.terminal.print(
+      'Every process publishes the new key within seconds, and signs with it after a minute.',
+    )
     return EXIT.done
   },
 }

@@ -4,8 +4,10 @@ import {
   createMetrics,
   createServiceApp,
   type Environment,
+  type ErrorAnswer,
   type ListeningService,
   type MetricTable,
+  type ReadinessCheck,
   Registry,
   requireConfig,
   type Service,
@@ -13,8 +15,12 @@ import {
   systemClock,
 } from '@tallystick/service-kit'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { openGrantStore } from './adapters/grant-store.ts'
-import { openSigningKeys } from './adapters/signing-keys.ts'
+import type { Provider } from 'oidc-provider'
+import { GrantStoreUnavailable } from './adapters/grant-database.ts'
+import { createGrantStore, sweepGrants } from './adapters/grant-store.ts'
+import { type OpenGrants, openGrants } from './adapters/open-grants.ts'
+import type { PostgresGrants } from './adapters/postgres-grants.ts'
+import type { SigningKeys } from './adapters/signing-keys.ts'
 import { createUpstreamSignIn } from './adapters/upstream-sign-in.ts'
 import { openUsersFile } from './adapters/users-file.ts'
 import { type IssuerConfig, issuerConfigSchema } from './config.ts'
@@ -51,23 +57,19 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   const { config, clock, logger, fetch } = options
   const registry = new Registry()
   const metrics = createMetrics(registry, METRICS)
-  const keys = openSigningKeys(config.KEYS_PATH)
   const users = config.USERS_PATH === undefined ? undefined : openUsersFile(config.USERS_PATH)
-  const store = openGrantStore(config.DATABASE_PATH, clock)
+  const onProblem = (error: unknown): void => logger?.warn({ err: error }, 'grants_unreached')
+  const { database, followKeys, keys, postgres } = await openGrants(config, { clock, onProblem })
+  const store = createGrantStore(database, clock)
+  const endSweeps = sweepGrants(database, { clock, onProblem })
   const upstream = createUpstreamSignIn(config, store)
   const accounts: Accounts = {
     find: async (id) => (id.startsWith(UPSTREAM_PREFIX) ? upstream?.find(id) : users?.find(id)),
   }
-  const provider = createProvider({ config, clock, store, keys, accounts, fetch })
-  const note = (where: string) => (_context: unknown, error: Error) => {
-    metrics.count('issuer_refusals_total', { where })
-    logger?.warn({ err: error }, `${where} refused`)
-  }
-  provider.on('authorization.error', note('authorization'))
-  provider.on('grant.error', note('token'))
-  provider.on('registration_create.error', note('registration'))
-  provider.on('server_error', (_context: unknown, error: Error) =>
-    logger?.error({ err: error }, 'server error'),
+  const count = (where: string): void => metrics.count('issuer_refusals_total', { where })
+  const parts = { config, clock, store, accounts, fetch }
+  const { provider, endFollowing } = keepProvider({ keys, followKeys }, (current) =>
+    watchRefusals(createProvider({ ...parts, keys: current }), { count, logger }),
   )
   const networkOf = countNetworks(config, logger)
   const observe = (outcome: string): void => metrics.count('issuer_sign_ins_total', { outcome })
@@ -82,6 +84,8 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     registry,
     metricsToken: config.METRICS_TOKEN,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
+    errors: { answer: answerFailure },
+    readiness: postgres && { grants: readinessOf(postgres, onProblem) },
     routes(scope) {
       const { BASE_URL: baseUrl, DEFAULT_SCOPE: ofNone } = config
       addProviderRoutes(scope, {
@@ -107,7 +111,63 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
       })
     },
   })
-  return { app, registry, close: async () => store.close() }
+  return {
+    app,
+    registry,
+    stopping: () => postgres?.stopping(onProblem),
+    async close() {
+      endFollowing()
+      endSweeps()
+      await database.close()
+    },
+  }
+}
+
+/** The provider with the keys of now. It takes keys only when it is made, and holds nothing else that another would lack. */
+function keepProvider(
+  { keys, followKeys }: Pick<OpenGrants, 'keys' | 'followKeys'>,
+  make: (keys: SigningKeys) => Provider,
+) {
+  let current = make(keys)
+  const endFollowing = followKeys((changed) => {
+    current = make(changed)
+  })
+  return { provider: (): Provider => current, endFollowing }
+}
+
+/** Counts and logs what the provider refuses. */
+function watchRefusals(
+  provider: Provider,
+  { count, logger }: { readonly count: (where: string) => void } & Pick<IssuerOptions, 'logger'>,
+): Provider {
+  const note = (where: string) => (_context: unknown, error: Error) => {
+    count(where)
+    logger?.warn({ err: error }, `${where} refused`)
+  }
+  provider.on('authorization.error', note('authorization'))
+  provider.on('grant.error', note('token'))
+  provider.on('registration_create.error', note('registration'))
+  provider.on('server_error', (_context: unknown, error: Error) =>
+    logger?.error({ err: error }, 'server error'),
+  )
+  return provider
+}
+
+const answerFailure = (error: unknown): ErrorAnswer | undefined =>
+  error instanceof GrantStoreUnavailable ? { status: 503, error: 'store_unavailable' } : undefined
+
+/** Would a write be committed (S13). */
+function readinessOf(
+  postgres: PostgresGrants,
+  onProblem: (error: unknown) => void,
+): ReadinessCheck {
+  const findTrouble = postgres.openProbe(onProblem)
+  return async () => {
+    const trouble = await findTrouble()
+    return trouble === undefined
+      ? { kind: 'ready' }
+      : { kind: 'not-ready', reason: trouble.reason, details: { sentence: trouble.sentence } }
+  }
 }
 
 /**

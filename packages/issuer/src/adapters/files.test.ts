@@ -7,7 +7,6 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
 import { createRegistrationLimit, readNetwork, SignInLimits } from '../domain/sign-in-limits.ts'
 import { runIssuerCommand as admin } from '../testing/command.fixture.ts'
-import { openGrantStore } from './grant-store.ts'
 import { openSigningKeys } from './signing-keys.ts'
 import { addUser, openUsersFile } from './users-file.ts'
 
@@ -70,62 +69,6 @@ describe('keys in a file', () => {
     expect(() => openSigningKeys(file)).toThrow(/does not hold signing keys$/)
     chmodSync(file, 0o640)
     expect(() => openSigningKeys(file)).toThrow(/can be read by others: chmod 600/)
-  })
-})
-
-describe('grants in SQLite', () => {
-  it('what has expired is not found, what is used is used once, a grant takes all of its own with it', async () => {
-    const clock = manualClock(0)
-    const store = openGrantStore(':memory:', clock)
-    const tokens = store.adapter('RefreshToken')
-    await tokens.upsert('one', { grantId: 'g' }, 10)
-    await tokens.consume('one')
-    expect(await tokens.find('one')).toMatchObject({ consumed: 0 })
-    await expect(tokens.consume('one')).rejects.toThrow('used twice at once')
-    await store.adapter('AccessToken').upsert('one', { grantId: 'g' }, 10)
-    await tokens.upsert('two', { grantId: 'h' }, 10)
-    await tokens.revokeByGrantId('g')
-    expect(await tokens.find('one')).toBeUndefined()
-    expect(await store.adapter('AccessToken').find('one')).toBeUndefined()
-    expect(await tokens.find('two')).toBeDefined()
-    clock.advanceMs(10_000)
-    expect(await tokens.find('two')).toBeUndefined()
-    store.close()
-  })
-
-  it('C50: of programs that nobody allowed anything the oldest of more than 5,000 go, and all after a day; one with a grant stays', async () => {
-    const clock = manualClock(0)
-    const store = openGrantStore(':memory:', clock)
-    const clients = store.adapter('Client')
-    await clients.upsert('honest', {}, 0)
-    await store.adapter('Grant').upsert('g', { clientId: 'honest' }, 2_592_000)
-    for (let index = 0; index <= 5_000; index += 1) await clients.upsert(`c${index}`, {}, 0)
-    expect(await clients.find('c0')).toBeUndefined()
-    expect(await clients.find('c1')).toBeDefined()
-    expect(await clients.find('honest')).toBeDefined()
-    clock.advanceMs(86_400_000)
-    expect(await clients.find('c5000')).toBeUndefined()
-    // A quarter of a year after its last grant.
-    clock.advanceMs((29 + 90) * 86_400_000 - 1)
-    expect(await clients.find('honest')).toBeDefined()
-    clock.advanceMs(86_400_001)
-    expect(await clients.find('honest')).toBeUndefined()
-    store.close()
-  })
-
-  it('C27: a used refresh token counts as unused for 30 seconds, while the one after it is unused', async () => {
-    const clock = manualClock(0)
-    const store = openGrantStore(':memory:', clock)
-    const tokens = store.adapter('RefreshToken')
-    await tokens.upsert('first', { grantId: 'g', rotations: 0 }, 1_000)
-    await tokens.consume('first')
-    expect(await tokens.find('first')).toMatchObject({ consumed: 0 })
-    await tokens.upsert('second', { grantId: 'g', rotations: 1 }, 1_000)
-    const isUsed = async () => (await tokens.find('first'))?.consumed !== undefined
-    expect([await isUsed(), store.findSuccessor('first')]).toEqual([false, 'second'])
-    clock.advanceMs(31_000)
-    expect([await isUsed(), store.findSuccessor('first')]).toEqual([true, undefined])
-    store.close()
   })
 })
 

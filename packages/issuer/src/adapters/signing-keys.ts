@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { PrivateFileUnusable, readPrivateFile, writePrivateFile } from './private-file.ts'
 
 /** The signing key, the previous one, whose tokens are still valid, and one more for a hasty rotation. */
-const KEYS_KEPT = 3
+export const KEYS_KEPT = 3
 const COOKIE_KEY_BYTES = 32
 
 const keysFile = z.object({
@@ -25,18 +25,23 @@ const keysFile = z.object({
 
 export type SigningKeys = z.output<typeof keysFile>
 
-function newKey(): SigningKeys['keys'][number] {
+export function newSigningKey(): SigningKeys['keys'][number] {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x, y, d = '' } = privateKey.export({ format: 'jwk' })
   const kid = randomBytes(12).toString('base64url')
   return { kty: 'EC', crv: 'P-256', x, y, d, kid, alg: 'ES256', use: 'sig' }
 }
 
+export const newCookieKey = (): string => randomBytes(COOKIE_KEY_BYTES).toString('base64url')
+
+/** Throws zod's error, which shows keys. */
+export const readSigningKeys = (value: unknown): SigningKeys => keysFile.parse(value)
+
 function readKeys(path: string): SigningKeys | undefined {
   const text = readPrivateFile(path)
   if (text === undefined) return undefined
   try {
-    return keysFile.parse(JSON.parse(text))
+    return readSigningKeys(JSON.parse(text))
   } catch {
     // The cause would show keys.
     throw new PrivateFileUnusable(`${path} does not hold signing keys`)
@@ -50,24 +55,24 @@ const save = (path: string, keys: SigningKeys): SigningKeys => {
 
 /** The keys in the file, created if missing. Throws `PrivateFileUnusable`. */
 export function openSigningKeys(path: string): SigningKeys {
-  const cookieKeys = [randomBytes(COOKIE_KEY_BYTES).toString('base64url')]
-  return readKeys(path) ?? save(path, { keys: [newKey()], cookieKeys })
+  return readKeys(path) ?? save(path, { keys: [newSigningKey()], cookieKeys: [newCookieKey()] })
 }
 
+export type DroppedKey =
+  | { readonly kind: 'dropped' }
+  | { readonly kind: 'unknown'; readonly kids: readonly string[] }
+
 /** Removes a key; if it signs, another one does from the next start on. Throws `PrivateFileUnusable`. */
-export function dropSigningKey(
-  path: string,
-  kid: string,
-): { readonly kind: 'dropped' } | { readonly kind: 'unknown'; readonly kids: readonly string[] } {
+export function dropSigningKey(path: string, kid: string): DroppedKey {
   const { keys = [], cookieKeys = [] } = readKeys(path) ?? {}
   const left = keys.filter((key) => key.kid !== kid)
   if (left.length === keys.length) return { kind: 'unknown', kids: keys.map((key) => key.kid) }
-  save(path, { keys: left.length === 0 ? [newKey()] : left, cookieKeys })
+  save(path, { keys: left.length === 0 ? [newSigningKey()] : left, cookieKeys })
   return { kind: 'dropped' }
 }
 
 /** Adds a key that signs from the next start on; the previous one stays published. Throws `PrivateFileUnusable`. */
 export function rotateSigningKeys(path: string): void {
   const { keys, cookieKeys } = openSigningKeys(path)
-  save(path, { keys: [newKey(), ...keys].slice(0, KEYS_KEPT), cookieKeys })
+  save(path, { keys: [newSigningKey(), ...keys].slice(0, KEYS_KEPT), cookieKeys })
 }

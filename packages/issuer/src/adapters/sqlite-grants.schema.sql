@@ -5,9 +5,12 @@ CREATE TABLE IF NOT EXISTS kept (
   payload TEXT NOT NULL, -- JSON
   grant_id TEXT,
   uid TEXT,
+  rotations INTEGER, -- how many refresh tokens came before it
   expires_at REAL, -- Unix seconds
-  consumed_at INTEGER,
-  PRIMARY KEY (model, id)
+  consumed_at REAL, -- Unix seconds
+  consumed_by TEXT, -- the request that used it
+  added INTEGER PRIMARY KEY, -- in the order in which rows were added
+  UNIQUE (model, id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS kept_by_grant ON kept (grant_id) WHERE grant_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS kept_by_uid ON kept (model, uid) WHERE uid IS NOT NULL;

@@ -22,7 +22,8 @@ import {
 type SignInOutcome = 'signed-in' | 'wrong' | 'too-often' | 'busy' | 'upstream-refused'
 
 type InteractionDeps = {
-  readonly provider: Provider
+  /** As it is now. */
+  readonly provider: () => Provider
   readonly accounts: Accounts
   readonly users: UsersFile | undefined
   readonly upstream: UpstreamSignIn | undefined
@@ -100,7 +101,7 @@ class SignIns {
   async step(request: FastifyRequest, reply: FastifyReply): Promise<Step | undefined> {
     const { uid } = uidParams.parse(request.params)
     try {
-      const interaction = await this.#deps.provider.interactionDetails(request.raw, reply.raw)
+      const interaction = await this.#deps.provider().interactionDetails(request.raw, reply.raw)
       if (interaction.uid === uid) return { request, reply, interaction }
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'SessionNotFound') throw error
@@ -120,7 +121,7 @@ class SignIns {
   }
 
   async finish({ request, reply }: Step, result: InteractionResults): Promise<FastifyReply> {
-    const to = await this.#deps.provider.interactionResult(request.raw, reply.raw, result)
+    const to = await this.#deps.provider().interactionResult(request.raw, reply.raw, result)
     return reply.header('cache-control', 'no-store').redirect(to, 303)
   }
 
@@ -135,7 +136,7 @@ class SignIns {
   async endSession({ interaction }: Step): Promise<void> {
     const { uid } = interaction.session ?? {}
     if (uid === undefined) return
-    const session = await this.#deps.provider.Session.findByUid(uid)
+    const session = await this.#deps.provider().Session.findByUid(uid)
     await session?.destroy()
     delete interaction.session
     await interaction.persist()
@@ -162,7 +163,7 @@ class SignIns {
 
   async programOf({ params }: Interaction): Promise<AskingProgram> {
     const id = textOf(params['client_id'])
-    const client = await this.#deps.provider.Client.find(id)
+    const client = await this.#deps.provider().Client.find(id)
     const redirect = URL.parse(textOf(params['redirect_uri']))
     return {
       name: client?.clientName ?? id,
@@ -244,7 +245,8 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
     if (scopes.length === 0 && refused.length > 0)
       return signIns.finish(at, denied('the person has none of these rights'))
     const clientId = textOf(interaction.params['client_id'])
-    const grant = new provider.Grant({ accountId: account.id, clientId })
+    const { Grant } = provider()
+    const grant = new Grant({ accountId: account.id, clientId })
     const asked = (interaction.prompt.details['missingOIDCScope'] ?? []) as readonly string[]
     grant.addOIDCScope(asked.filter(isOwn).join(' '))
     // A resource's scopes are granted for it alone, below.

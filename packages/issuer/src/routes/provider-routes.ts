@@ -44,7 +44,8 @@ const REGISTRATION_CORS = {
 export function addProviderRoutes(
   app: ServiceApp,
   deps: {
-    readonly provider: Provider
+    /** As it is now. */
+    readonly provider: () => Provider
     readonly baseUrl: string
     /** Origins of pages that may register themselves: those of the resources. */
     readonly pageOrigins: ReadonlySet<string>
@@ -56,7 +57,6 @@ export function addProviderRoutes(
     readonly mayBegin: NetworkLimit
   },
 ): void {
-  const handle = deps.provider.callback()
   const { host, protocol } = new URL(deps.baseUrl)
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => {
     const { raw } = request
@@ -82,7 +82,7 @@ export function addProviderRoutes(
     reply.raw.setHeader('referrer-policy', 'no-referrer')
     reply.raw.setHeader('content-security-policy', pagePolicy())
     reply.hijack()
-    void handle(raw, reply.raw)
+    void deps.provider().callback()(raw, reply.raw)
   }
   const config = { takesOverBody: true, hasSecretPath: true }
   for (const url of PATHS)

@@ -1,8 +1,8 @@
 // `tallystick-issuer` with a terminal of its own.
-import { systemClock } from '@tallystick/service-kit'
+import { type Environment, systemClock } from '@tallystick/service-kit'
 import { runAdmin } from '../run-admin.ts'
 
-export async function runIssuerCommand(line: string, typed = '') {
+export async function runIssuerCommand(line: string, typed = '', environment: Environment = {}) {
   const printed: string[] = []
   const print = (text: string): void => void printed.push(text)
   async function* stdin() {
@@ -10,7 +10,7 @@ export async function runIssuerCommand(line: string, typed = '') {
   }
   const code = await runAdmin({
     arguments: line.split(' '),
-    environment: {},
+    environment,
     clock: systemClock,
     stdin: stdin(),
     print,

@@ -44,6 +44,7 @@ export async function openIssuer(
   return {
     url,
     folder,
+    settings,
     user,
     /** As an operator edits the file: the credentials stay. */
     setRights: (name: string, scopes: string[]) =>
@@ -95,8 +96,8 @@ export async function authorizationUrl(config: openid.Configuration, asked: Aske
     ...(scope === '' ? {} : { scope }),
   })
   const checks = { pkceCodeVerifier: verifier, expectedState: state }
-  const redeem = (answer: URL) =>
-    openid.authorizationCodeGrant(config, answer, checks, { resource })
+  const redeem = (answer: URL, at = config) =>
+    openid.authorizationCodeGrant(at, answer, checks, { resource })
   return { url: url.href, redeem }
 }
 
@@ -111,5 +112,6 @@ export async function signIn(config: openid.Configuration, asked: Asked = {}) {
     ...(choice === undefined ? {} : { choice }),
   }
   const answer = new URL((await browser.allow(url, who)).url)
-  return { answer, redeem: () => redeem(answer) }
+  const redeemAt = (at: openid.Configuration) => redeem(answer, at)
+  return { answer, redeemAt, redeem: () => redeem(answer) }
 }
