@@ -68,39 +68,54 @@ const paidGrade =
     return await payForGrade(agent, { baseUrl, request }, description)
   }
 
-/** The files that every one of several warm requests runs. */
+type Measured = { readonly service: 'access' | 'care' | 'grading'; readonly request: Request }
+
+/**
+ * The files that every one of several warm requests runs; of several rounds, the most: whether what follows an answer in the
+ * background comes in time differs from round to round.
+ */
 async function measure(
   { description, stackFile }: Stack,
-  service: 'access' | 'care' | 'grading',
-  request: Request,
+  { request, service }: Measured,
+  rounds: number,
 ): Promise<readonly string[]> {
   const pid = description.process.children[service]
   if (pid === undefined) throw new Error(`the stack has no ${service}`)
   const watched = await watchProcess(pid, join(dirname(stackFile), 'logs', `${service}.log`))
   try {
-    let files: readonly string[] | undefined
-    for (let turn = 1; turn <= WARM_UPS + MEASURED; turn += 1) {
+    const run = async (): Promise<readonly string[]> => {
       await answered(await request(watched))
-      const ran = await watched.filesRun()
-      if (turn > WARM_UPS)
-        files = files === undefined ? ran : files.filter((file) => ran.includes(file))
+      return watched.filesRun()
     }
-    return files ?? []
+    for (let turn = 1; turn <= WARM_UPS; turn += 1) await run()
+    let most: readonly string[] = []
+    for (let round = 1; round <= rounds; round += 1) {
+      let files = await run()
+      for (let turn = 2; turn <= MEASURED; turn += 1) {
+        const ran = await run()
+        files = files.filter((file) => ran.includes(file))
+      }
+      if (files.length > most.length) most = files
+    }
+    return most
   } finally {
     await watched.close()
   }
 }
 
-/** The files of each kind of request, by its name. */
+/** The files of each kind of request, by its name; the most of so many rounds. */
 export async function measureRequests(
   stack: Stack,
+  rounds = 1,
 ): Promise<Readonly<Record<string, readonly string[]>>> {
   const [buyer, bettor] = stack.description.agents.slice(-2)
   if (buyer === undefined || bettor === undefined) throw new Error('the stack has too few agents')
   await answered(await payForAccess(buyer, stack.description.access))
+  const measured = (service: Measured['service'], request: Request): Promise<readonly string[]> =>
+    measure(stack, { service, request }, rounds)
   return {
-    'metered call': await measure(stack, 'access', meteredCall(stack, buyer)),
-    'signed write': await measure(stack, 'care', signedWrite(stack)),
-    'paid grade': await measure(stack, 'grading', paidGrade(stack, bettor)),
+    'metered call': await measured('access', meteredCall(stack, buyer)),
+    'signed write': await measured('care', signedWrite(stack)),
+    'paid grade': await measured('grading', paidGrade(stack, bettor)),
   }
 }
