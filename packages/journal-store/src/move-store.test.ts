@@ -13,6 +13,8 @@ import {
   SQLITE_COUNTS,
   textsIn,
 } from './notes-store.fixture.ts'
+import { PostgresDoor } from './postgres-door.ts'
+import { openPostgresProcess } from './postgres-process.ts'
 import {
   type PostgresServer,
   postgresMissing,
@@ -152,19 +154,20 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(readdirSync(folder).filter((name) => name.includes('moving'))).toEqual([])
     })
 
-    it('a database or file that has something is refused, and so is a database that a service has to itself', async () => {
+    it('a database or file that has something is refused, and so is a database that a process serves', async () => {
       await expect(moveToSqlite(MOVE, options())).rejects.toThrow(/notes\.db exists already/)
       await runSql(database.owner, "INSERT INTO notes.other VALUES ('x', 1)")
       await expect(moveToPostgres(MOVE, options())).rejects.toThrow('the database is not empty')
       await runSql(database.owner, 'DELETE FROM notes.other')
-      const alone = await openPostgresStore(MOVE.postgres, {
-        ...notesOptions(database.as('notes_app'), join(folder, 'alone')),
-        isAlone: true,
+      const { Unavailable } = MOVE.postgres
+      const own = { ...notesOptions(database.as('notes_app'), ':memory:'), Unavailable }
+      const serving = await openPostgresProcess(new PostgresDoor(own), 'notes', {
+        onProblem: () => undefined,
       })
       await expect(moveToPostgres(MOVE, options())).rejects.toThrow(
         /another process has this store/,
       )
-      await alone.close()
+      await serving.close()
       expect((await moveToPostgres(MOVE, options())).notes.size).toBe(ENTRIES)
     })
   },

@@ -21,7 +21,7 @@ import { appendStatement } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery } from './postgres-connection.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
-import { takePlace } from './postgres-place.ts'
+import { requireNobody } from './postgres-process.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
 import { bodyOfBytes } from './seal-keys.ts'
 import { guardsOf } from './sqlite-connection.ts'
@@ -81,14 +81,13 @@ async function inMove<Name extends string, Result>(
     databasePath,
     Unavailable,
   })
-  const connection = new PostgresConnection(door, {
-    onConnected: async (line) => void (await takePlace(door, line, { name: schema, schema })),
-  })
+  const connection = new PostgresConnection(door, {})
   try {
     return await connection.transaction(async (query) => {
       await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
       // Reading or writing a file may take long.
       await query('SET LOCAL idle_in_transaction_session_timeout = 0')
+      await requireNobody(query, schema)
       return await guardsOf(Unavailable).guarded(run)(query)
     })
   } finally {

@@ -7,7 +7,6 @@ import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
 import { eachJournal, type GrowingJournal, headOfRow, joinPeaks } from './journal.ts'
 import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
-import type { PostgresDoor } from './postgres-door.ts'
 import { isLostConnection, type PostgresLine, sqlCodeOf } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import type { Cell, GroupMemory, Rows } from './store.ts'
@@ -59,7 +58,6 @@ type HeadRow = { readonly name: string; readonly size: number; readonly peaks: B
 type GroupName = { readonly writer: string; readonly number: number }
 
 type PostgresCommitOptions<Name extends string, Memory, Needs> = {
-  readonly door: PostgresDoor
   readonly kind: PostgresStoreKind<Name>
   readonly connection: PostgresConnection
   readonly memory: GroupMemory<Name, Memory, Needs>
@@ -145,10 +143,10 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
 
   /** Resolves once the group is settled. */
   async #attempt(writes: readonly Write<Name, Memory, Needs>[], losses: number): Promise<void> {
-    const { connection, door, kind } = this.#options
+    const { connection, kind } = this.#options
     const line = await connection.use()
     const durability = chooseDurability(writes)
-    const begin = `${beginPostgres(door, { durability, losses })} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`
+    const begin = `${beginPostgres({ durability, losses })} SELECT name, size, peaks FROM ${kind.schema}.take_heads()`
     if (this.#doubt !== undefined) {
       // Whoever may still commit a group in doubt has the lock, so that what is found under it is final.
       const heads = this.#requireGrowth(await line.run<HeadRow>(begin))

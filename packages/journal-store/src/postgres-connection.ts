@@ -19,11 +19,14 @@ const limitIdle = (losses: number): string =>
   `SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS * IDLE_FACTOR ** Math.min(losses, IDLE_GROWTHS_MAX)};`
 
 /** How a transaction begins whose connection was lost this often before. */
-export const beginPostgres = (
-  { placeCheck }: Pick<PostgresDoor, 'placeCheck'>,
-  { durability, losses }: { readonly durability: Durability; readonly losses: number },
-): string =>
-  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}${placeCheck}`
+export const beginPostgres = ({
+  durability,
+  losses,
+}: {
+  readonly durability: Durability
+  readonly losses: number
+}): string =>
+  `BEGIN ISOLATION LEVEL READ COMMITTED;${durability === 'relaxed' ? ' SET LOCAL synchronous_commit = off;' : ''}${losses > 0 ? limitIdle(losses) : ''}`
 
 /** Rows of a statement, in whatever transaction the connection is in. */
 export type PostgresQuery = SqlQuery
@@ -217,7 +220,7 @@ export class PostgresConnection {
       }
     }
     try {
-      await line.run(beginPostgres(this.#door, { durability, losses: isAgain ? 1 : 0 }))
+      await line.run(beginPostgres({ durability, losses: isAgain ? 1 : 0 }))
       const result = await ran()
       // What the first attempt committed may not have reached the standby.
       if (isAgain) await line.ask(MAKE_OWN)

@@ -1,9 +1,9 @@
 /**
- * The one door to PostgreSQL: every connection of a process to a database goes through its door, so that hosts, timelines, the
- * process's place and the end of all waiting are judged here and nowhere else.
+ * The one door to PostgreSQL: every connection of a process to a database goes through its door, so that hosts, timelines
+ * and the end of all waiting are judged here and nowhere else.
  */
 import { readFileSync } from 'node:fs'
-import { ANSWER_MS, PostgresLine, sqlCodeOf } from './postgres-line.ts'
+import { ANSWER_MS, PostgresLine } from './postgres-line.ts'
 import { besideDatabase, codeOf, replaceFileNow } from './private-file.ts'
 import { messageOf, type UnavailableError } from './unavailable.ts'
 
@@ -61,10 +61,6 @@ type ServerState = {
 }
 
 type FoundServer = { readonly line: PostgresLine; readonly state: ServerState }
-
-/** Raised by a schema's require_place. */
-const PLACE_LOST = 'TS001'
-export const PLACE_LOST_SENTENCE = 'another process took the place of this one'
 
 const TIMELINE_ENDING = '.timeline'
 
@@ -129,12 +125,9 @@ export class PostgresDoor {
   readonly #addresses: readonly string[]
   readonly #timelines: SeenTimelines
   readonly #open = new Map<PostgresLine, ServerState>()
-  readonly #lost = Promise.withResolvers<string>()
   /** What lies behind it and where, for the operator. */
   readonly name: string
   #refusal: Error | undefined
-  /** The statement by which each transaction makes sure of this process's place; empty for one without a place. */
-  placeCheck = ''
 
   /** Throws the service's error if the file of timelines cannot be read. */
   constructor(options: PostgresOptions) {
@@ -150,11 +143,6 @@ export class PostgresDoor {
 
   get pause(): PostgresOptions['pause'] {
     return this.#options.pause
-  }
-
-  /** Resolves with a sentence once another process has this one's place. */
-  get lost(): Promise<string> {
-    return this.#lost.promise
   }
 
   /** A connection to the host that takes writes. Rejects with the service's error if none does in time. */
@@ -236,14 +224,9 @@ export class PostgresDoor {
     onUnreachable: (error: Error) => void = () => undefined,
   ): Promise<readonly FoundServer[]> {
     const onEnd = (line: PostgresLine): void => void this.#open.delete(line)
-    const onError = (error: unknown): void => {
-      if (sqlCodeOf(error) !== PLACE_LOST) return
-      this.shut(PLACE_LOST_SENTENCE)
-      this.#lost.resolve(PLACE_LOST_SENTENCE)
-    }
     const reach = async (address: string): Promise<readonly FoundServer[]> => {
       try {
-        const line = await PostgresLine.connect(address, { answerMs, onError, onEnd })
+        const line = await PostgresLine.connect(address, { answerMs, onEnd })
         const [state] = await line.ask<ServerState>(STATE)
         if (state === undefined) return []
         if (line.isOpen) this.#open.set(line, state)

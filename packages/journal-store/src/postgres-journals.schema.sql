@@ -41,31 +41,6 @@ BEGIN
   END IF;
 END $$;
 
-CREATE TABLE places ( -- what only one process at a time may be; whoever takes it moves the epoch on
-  name text COLLATE "C" PRIMARY KEY,
-  epoch bigint NOT NULL
-);
-CREATE FUNCTION take_place(place text) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-DECLARE taken bigint;
-BEGIN
-  -- Waits for the transactions of whoever had it.
-  PERFORM pg_advisory_xact_lock(hashtextextended(place, 2));
-  INSERT INTO places VALUES (place, 1)
-    ON CONFLICT (name) DO UPDATE SET epoch = places.epoch + 1 RETURNING epoch INTO taken;
-  RETURN taken;
-END $$;
-CREATE FUNCTION require_place(place text, mine bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  -- The next statement sees what is committed by now, and nobody takes the place before this transaction ends.
-  PERFORM pg_advisory_xact_lock_shared(hashtextextended(place, 2));
-  PERFORM FROM places WHERE name = place AND epoch = mine;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'another process took the place' USING ERRCODE = 'TS001';
-  END IF;
-END $$;
-
 CREATE TABLE leases ( -- work that one process does for all; whoever takes it from another moves the epoch on
   name text COLLATE "C" PRIMARY KEY,
   holder text COLLATE "C" NOT NULL,
@@ -94,7 +69,7 @@ BEGIN
   -- Nobody takes it before this transaction ends.
   PERFORM FROM leases WHERE name = lease AND epoch = mine FOR SHARE;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'another process took the lease' USING ERRCODE = 'TS002';
+    RAISE EXCEPTION 'another process took the lease' USING ERRCODE = 'TS001';
   END IF;
 END $$;
 
@@ -103,7 +78,7 @@ CREATE TABLE processes ( -- who serves this store; whoever says nothing for ten 
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE FUNCTION see_process(mine uuid, is_new boolean, forgotten_after interval)
-RETURNS TABLE (is_known boolean, living bigint)
+RETURNS TABLE (is_known boolean, living bigint, unix_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   DELETE FROM processes WHERE id IN (
@@ -116,9 +91,20 @@ BEGIN
   END IF;
   is_known := FOUND;
   living := (SELECT count(*) FROM processes);
+  unix_ms := extract(epoch FROM clock_timestamp()) * 1000;
   RETURN NEXT;
 END $$;
 CREATE FUNCTION leave_process(mine uuid) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   DELETE FROM processes WHERE id = mine
 $$;
+-- For a move: whoever serves the store is refused it, and whoever wants to serve it waits until the transaction is over.
+CREATE FUNCTION require_nobody(forgotten_after interval) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  LOCK TABLE processes IN SHARE ROW EXCLUSIVE MODE;
+  PERFORM FROM processes WHERE seen_at >= clock_timestamp() - forgotten_after;
+  IF FOUND THEN
+    RAISE EXCEPTION 'another process has this store open' USING ERRCODE = 'TS002';
+  END IF;
+END $$;

@@ -31,6 +31,7 @@ export async function openPostgresLease(
   { nowMs = () => performance.now(), onProblem }: LeaseOptions,
 ): Promise<Lease> {
   const connection = new PostgresConnection(door, { schema })
+  const listeners: ((epoch: number) => void)[] = []
   let held: { readonly epoch: number; readonly endMs: number } | undefined
   const beat = async (): Promise<void> => {
     // Before it is asked: the database counts from later on.
@@ -41,7 +42,10 @@ export async function openPostgresLease(
         [name, process, TTL_MS],
       ),
     )
+    const before = held?.epoch
     held = typeof row?.epoch === 'number' ? { epoch: row.epoch, endMs } : undefined
+    if (held !== undefined && held.epoch !== before)
+      for (const listener of listeners) listener(held.epoch)
   }
   const beating = await keepBeating(beat, { onProblem, pause: door.pause })
   const close = async (): Promise<void> => {
@@ -59,6 +63,11 @@ export async function openPostgresLease(
   return {
     isHeld: () => epoch() !== undefined,
     epoch,
+    onHeld: (listener) => {
+      listeners.push(listener)
+      const now = epoch()
+      if (now !== undefined) listener(now)
+    },
     require: async (query, mine) => {
       await query(`SELECT ${schema}.require_lease($1, $2)`, [name, mine])
     },

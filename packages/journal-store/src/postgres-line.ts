@@ -67,8 +67,6 @@ type Row = Readonly<Record<string, unknown>>
 type LineOptions = {
   /** How long an answer may take, milliseconds. */
   readonly answerMs: number
-  /** Sees each error of a statement. */
-  readonly onError: (error: unknown) => void
   /** Called once it is over. */
   readonly onEnd: (line: PostgresLine) => void
 }
@@ -206,7 +204,7 @@ export class PostgresLine {
 
   /** Settles with the answer; if it is late, ends the connection. */
   async #answered<Answer>(asking: () => Promise<Answer>, text: string): Promise<Answer> {
-    const { answerMs, onError } = this.#options
+    const { answerMs } = this.#options
     if (this.#end !== undefined) throw this.#end
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
@@ -217,7 +215,6 @@ export class PostgresLine {
     try {
       return await Promise.race([asking(), late.promise])
     } catch (error) {
-      onError(error)
       if (isLostConnection(error))
         this.destroy(error instanceof Error ? error : new Error(String(error)))
       throw this.#end ?? error

@@ -4,54 +4,56 @@
  */
 import { randomUUID } from 'node:crypto'
 import { keepBeating } from './heartbeat.ts'
+import type { ProcessPlace } from './lease.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
+import type { SqlQuery } from './sql-connection.ts'
 
 /** How long a silent process is remembered, milliseconds: longer than a lease, so that its work is another's before it is forgotten. */
 const FORGOTTEN_MS = 10_000
 
-export type PostgresProcess = {
-  id(): string
-  /** Whether nobody can have forgotten it yet, by its own clock. */
-  isKnown(): boolean
-  /** How many processes live, this one included: shared limits are divided by it. */
-  living(): number
-  /** Called with the new id when it was forgotten. */
-  onForgotten(listener: (id: string) => void): void
-  close(): Promise<void>
-}
+/** An answer that took longer says too little of the database's clock: half of it may be the error, milliseconds. */
+const MEASURED_MS_MAX = 500
 
 type ProcessOptions = {
   readonly onProblem: (error: unknown) => void
   /** A clock that is never set, milliseconds. */
   readonly nowMs?: () => number
+  /** This machine's time. */
+  readonly unixMs?: () => number
 }
 
-const SEE = "SELECT is_known, living FROM see_process($1, $2, $3 * interval '1 ms')"
+type Seen = { readonly is_known: boolean; readonly living: number; readonly unix_ms: number }
+
+const SEE = "SELECT is_known, living, unix_ms FROM see_process($1, $2, $3 * interval '1 ms')"
+
+/** Refuses whoever would change the store under a process that serves it, and keeps new ones out until the transaction ends. */
+export async function requireNobody(query: SqlQuery, schema: string): Promise<void> {
+  await query(`SELECT ${schema}.require_nobody($1 * interval '1 ms')`, [FORGOTTEN_MS])
+}
 
 /** Opens it; resolves once it was seen, or could not be. */
 export async function openPostgresProcess(
   door: PostgresDoor,
   schema: string,
-  { nowMs = () => performance.now(), onProblem }: ProcessOptions,
-): Promise<PostgresProcess> {
+  { nowMs = () => performance.now(), onProblem, unixMs = Date.now }: ProcessOptions,
+): Promise<ProcessPlace> {
   const connection = new PostgresConnection(door, { schema })
   const listeners: ((id: string) => void)[] = []
   let [id, isNew, knownUntilMs, living] = [randomUUID(), true, Number.NEGATIVE_INFINITY, 1]
+  let clockOffsetMs: number | undefined
   const see = async (): Promise<boolean> => {
-    const untilMs = nowMs() + FORGOTTEN_MS
+    const [askedMs, askedUnixMs] = [nowMs(), unixMs()]
     const [row] = await connection.transaction(
-      (query) =>
-        query<{ readonly is_known: boolean; readonly living: number }>(SEE, [
-          id,
-          isNew,
-          FORGOTTEN_MS,
-        ]),
+      (query) => query<Seen>(SEE, [id, isNew, FORGOTTEN_MS]),
       'relaxed',
     )
+    const tookMs = nowMs() - askedMs
+    if (row !== undefined && (clockOffsetMs === undefined || tookMs <= MEASURED_MS_MAX))
+      clockOffsetMs = Math.round(row.unix_ms - (askedUnixMs + tookMs / 2))
     if (row?.is_known !== true) return false
     isNew = false
-    knownUntilMs = untilMs
+    knownUntilMs = askedMs + FORGOTTEN_MS
     living = row.living
     return true
   }
@@ -76,6 +78,7 @@ export async function openPostgresProcess(
     id: () => id,
     isKnown: () => nowMs() < knownUntilMs,
     living: () => living,
+    clockOffsetMs: () => clockOffsetMs ?? 0,
     onForgotten: (listener) => void listeners.push(listener),
     close: () => (closing ??= close()),
   }

@@ -26,8 +26,6 @@ export type PostgresReaderOptions = Omit<PostgresOptions, 'Unavailable'> & Store
 
 export type PostgresOpening<Name extends string, Memory, Needs> = PostgresReaderOptions & {
   readonly memory: GroupMemory<Name, Memory, Needs>
-  /** For a service of one process: while it runs, another that opens the store this way is refused. */
-  readonly isAlone?: boolean
   /** The door that other connections of the process use, too; by default one of its own. */
   readonly door?: PostgresDoor
   /** For tests of slow writes, milliseconds. */
@@ -183,7 +181,6 @@ async function openWriter<Name extends string, Memory, Needs>(
     )
   }
   const commit = new PostgresCommit<Name, Memory, Needs>({
-    door,
     kind,
     connection: connect(),
     memory: options.memory,
@@ -208,7 +205,6 @@ async function openWriter<Name extends string, Memory, Needs>(
   const watch = await watchPostgres(door, {
     channel: schema,
     ownName: commit.writer,
-    isAlone: options.isAlone,
     onProblem,
     look: ({ tuples }) => catchUp(tuples, true),
   })

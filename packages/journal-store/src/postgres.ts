@@ -17,7 +17,7 @@ export { MAKE_OWN, PostgresConnection, type PostgresRun } from './postgres-conne
 export { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 export { openPostgresLease } from './postgres-lease.ts'
 export { UPKEEP_ANSWER_MS } from './postgres-line.ts'
-export { openPostgresProcess, type PostgresProcess } from './postgres-process.ts'
+export { openPostgresProcess } from './postgres-process.ts'
 export {
   openPostgresStore,
   openPostgresStoreReader,

@@ -1,11 +1,9 @@
 /**
- * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one. The same
- * connection holds the place of a single-process service.
+ * Notices other processes' commits: a listener on its own connection, and a regular look in case it missed one.
  */
 
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
-import { keepPlace } from './postgres-place.ts'
 import { messageOf } from './unavailable.ts'
 
 /** A notification may be lost with its connection, so there is a look this often anyway, milliseconds. */
@@ -19,13 +17,11 @@ type WatchOptions = {
   /** Reads on the listening connection, which has nothing else to do. */
   readonly look: (connection: Pick<PostgresConnection, 'read' | 'tuples'>) => Promise<void>
   readonly onProblem: (error: unknown) => void
-  /** Whether to be the only listener of this kind: a second one is refused. */
-  readonly isAlone?: boolean | undefined
 }
 
 /**
  * Looks when woken, and every quarter of a second; `end` resolves once no look is under way. Rejects with the service's error
- * if another process has the place.
+ * if it cannot listen.
  */
 export async function watchPostgres(
   door: PostgresDoor,
@@ -37,7 +33,6 @@ export async function watchPostgres(
   const { channel } = options
   const listener = new PostgresConnection(door, {
     onConnected: async (line) => {
-      if (options.isAlone === true) await keepPlace(door, line, { name: channel, schema: channel })
       line.onNotification((payload) => {
         if (payload !== options.ownName) woken.resolve()
       })

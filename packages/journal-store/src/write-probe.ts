@@ -2,7 +2,7 @@
 
 import { keepFinding } from './keep-finding.ts'
 import { COMMITS_WAIT, MAKE_OWN, PostgresConnection } from './postgres-connection.ts'
-import { PLACE_LOST_SENTENCE, type PostgresDoor } from './postgres-door.ts'
+import type { PostgresDoor } from './postgres-door.ts'
 import { messageOf, type WriteTrouble } from './unavailable.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
@@ -11,9 +11,7 @@ const LIMITS = { answerMs: 1_000, findMs: 300 }
 /** The public words: those of the driver name hosts. */
 function describeTrouble(message: string): WriteTrouble {
   if (message.endsWith(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
-  return message === PLACE_LOST_SENTENCE
-    ? { reason: 'place_lost', sentence: PLACE_LOST_SENTENCE }
-    : { reason: 'database_unavailable', sentence: 'no database server commits in time' }
+  return { reason: 'database_unavailable', sentence: 'no database server commits in time' }
 }
 
 export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) => void) {

@@ -61,14 +61,15 @@ type CareServiceOptions = {
   readonly logger?: FastifyBaseLogger | undefined
   /** Its `PATH` is searched for `espeak-ng`; without that program no record has an audio form. */
   readonly environment?: Environment | undefined
+  /** Whether that clock follows the database's, as those of all its processes do; a test's own does not. */
+  readonly followsDatabase?: boolean | undefined
 }
 
-export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> &
-  Pick<Service, 'lost'> & {
-    readonly store: RecordStore
-    readonly audit: AuditTrail
-    readonly hub: SessionHub
-  }
+export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> & {
+  readonly store: RecordStore
+  readonly audit: AuditTrail
+  readonly hub: SessionHub
+}
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -285,8 +286,8 @@ const isoOf = (ms: number): string => new Date(ms).toISOString()
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
  */
-export async function createCareService(options: CareServiceOptions): Promise<CareService> {
-  const { config, clock, logger } = options
+export async function createCareService(opening: CareServiceOptions): Promise<CareService> {
+  const { config, logger } = opening
   requireTexts()
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
@@ -295,8 +296,10 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
-  const stores = ending(await openStores(config, { clock, onProblem, onRow: telemetry.onWrite }))
-  const { records: store, sessions, audit, sides } = stores
+  const stored = { ...opening, onProblem, onRow: telemetry.onWrite }
+  const stores = ending(await openStores(config, stored))
+  const { records: store, sessions, audit, sides, clock } = stores
+  const options = { ...opening, clock }
   const watched = { clock, onProblem }
   const { isRevoked } = ending(
     await watchRevocations({ ...watched, read: () => readRevocations(sides) }),
@@ -349,7 +352,6 @@ export async function createCareService(options: CareServiceOptions): Promise<Ca
       stores.stopping()
       mcp.endStreams()
     },
-    lost: stores.lost,
     close: () => ends.disposeAsync(),
   }
 }

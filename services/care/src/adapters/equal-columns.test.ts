@@ -28,10 +28,11 @@ describe.skipIf(postgresMissing !== undefined)(
           'audit_rows.row_id: SQLite none, PostgreSQL TEXT',
           // Of several processes: who wrote which group, and which place may sign.
           'journal_writers: PostgreSQL alone',
+          'leases: PostgreSQL alone',
           'mcp_sessions.scopes: SQLite TEXT, PostgreSQL BLOB',
           'mcp_sessions.sub: SQLite TEXT, PostgreSQL BLOB',
           'meta: PostgreSQL alone',
-          'places: PostgreSQL alone',
+          'processes: PostgreSQL alone',
           'user_versions.body: SQLite ANY, PostgreSQL BLOB',
         ])
       } finally {

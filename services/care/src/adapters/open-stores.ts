@@ -6,11 +6,16 @@ import type { KeyRing } from '@tallystick/hashchain'
 import {
   acceptSqliteBackup,
   checkpointOrigin,
+  type Lease,
   loadCheckpointSeed,
+  OWN_LEASE,
+  OWN_PROCESS,
   openDiskProbe,
+  type ProcessPlace,
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
+import type { PostgresDoor } from '@tallystick/journal-store/postgres'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { type CareConfig, DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -78,6 +83,8 @@ const loadPostgres = async () => {
 
 type Opening = {
   readonly clock: Clock
+  /** Whether that clock follows the database's, as those of all its processes do; a test's own does not. */
+  readonly followsDatabase?: boolean | undefined
   /** Receives errors from the background. */
   readonly onProblem: (error: unknown) => void
   readonly onRow?: (row: AuditRow) => void
@@ -89,8 +96,12 @@ type Engine = {
   readonly sides: SideRows
   /** Why a write would fail or wait now; undefined if it would not. */
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
-  /** Resolves with a sentence once another process has this one's place. */
-  readonly lost?: Promise<string>
+  /** This process among the equal ones that serve the records. */
+  readonly process: ProcessPlace
+  /** Of the work that one of them does for all. */
+  readonly lease: Lease
+  /** The time that they share. */
+  readonly clock: Clock
   /** The process stops: from now on nothing waits long. */
   stopping(): void
 }
@@ -144,22 +155,61 @@ function askBoth(
   }
 }
 
+/** This process among those that serve the database, with the time and the lease that they share. */
+async function openProcessPlace(
+  door: PostgresDoor,
+  {
+    openPostgresLease,
+    openPostgresProcess,
+    POSTGRES_RECORDS: { schema },
+  }: Pick<
+    Awaited<ReturnType<typeof loadPostgres>>,
+    'openPostgresLease' | 'openPostgresProcess' | 'POSTGRES_RECORDS'
+  >,
+  { clock, followsDatabase = true, onProblem }: Opening,
+) {
+  const unixMs = (): number => clock.unixMs()
+  const process = await openPostgresProcess(door, schema, { onProblem, unixMs })
+  const name = { name: 'for all', schema, process: process.id() }
+  const lease = await openPostgresLease(door, name, { onProblem })
+  const shared = { ...clock, unixMs: () => clock.unixMs() + process.clockOffsetMs() }
+  return {
+    process,
+    lease,
+    clock: followsDatabase ? shared : clock,
+    end: async () => {
+      await lease.close()
+      await process.close()
+    },
+  }
+}
+
 async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine> {
   const { DATABASE_PATH, DATABASE_URL } = config
   const options = { ...(await recordsOf(config)), ...opening }
   const { keys, onProblem } = options
   if (DATABASE_URL !== undefined) {
-    const { openPostgresRecordStore, openWriteProbe, PostgresDoor } = await loadPostgres()
+    const { openPostgresRecordStore, openWriteProbe, PostgresDoor, ...postgres } =
+      await loadPostgres()
     const server = { noun: 'the records', ...options, ...serverOf(DATABASE_URL) }
     const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
-    const opened = await openPostgresRecordStore({ ...server, door })
+    const place = await openProcessPlace(door, postgres, opening)
+    const opened = await openPostgresRecordStore({ ...server, door, clock: place.clock }).catch(
+      async (error: unknown) => {
+        await place.end()
+        throw error
+      },
+    )
     const probe = openWriteProbe(door, onProblem)
     const sides = postgresSideRows(opened.store)
     return {
+      ...place,
       records: opened.records,
-      sides: { ...sides, end: () => probe.end() },
+      sides: {
+        ...sides,
+        end: async () => void (await Promise.all([probe.end(), place.end()])),
+      },
       writeTrouble: askBoth(probe.trouble, options),
-      lost: door.lost,
       stopping: () => {
         door.stop(onProblem)
         keys?.place.stopping(onProblem)
@@ -172,6 +222,9 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     return {
       records,
       sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
+      process: OWN_PROCESS,
+      lease: OWN_LEASE,
+      clock: opening.clock,
       writeTrouble: askBoth(disk.trouble, options),
       stopping: () => undefined,
     }

@@ -55,8 +55,6 @@ export const openPostgresRecordStore = (
     const store = await openPostgresStore(POSTGRES_RECORDS, {
       ...options,
       keyRing: keys?.ownRing,
-      // Sessions and their streams are this process's.
-      isAlone: true,
       memory: rememberRecords(postgresSource, clock),
     })
     const source = postgresSource(store.rows)

@@ -27,6 +27,8 @@ type RecordEngine = ReadEngine &
     /** What versions get besides what was asked. */
     readonly writing: Omit<WriterOptions, 'seals'>
     outsideMark(): string | undefined
+    catchUp(): Promise<void>
+    onGrown(listener: () => void): () => void
   }
 
 /** What opens stored bodies. */
@@ -89,6 +91,8 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
     verifyAdded: (query) => verifyAdded(source, query),
     ...createChainList(engine.source),
     outsideMark: () => engine.outsideMark(),
+    catchUp: () => engine.catchUp(),
+    onGrown: (listener) => engine.onGrown(listener),
     sealKeyId: keys?.ringKeyId,
   }
 }

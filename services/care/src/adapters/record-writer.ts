@@ -305,8 +305,8 @@ export function createRecordWriter(
     prepared: PreparedWrite,
   ): Promise<AppendOutcome | Exclude<WriteDecision, { readonly kind: 'version' }>> =>
     store.write(({ append: appendEntry, memory, remember, size }) => {
-      const writtenAt = isoNow(clock)
-      const decision = decideWrite(prepared, memory.find(prepared), { writtenAt, random: random() })
+      const now = { nowIso: isoNow(clock), random: random() }
+      const decision = decideWrite(prepared, memory.find(prepared), now)
       if (decision.kind !== 'version') return decision
       const { changesList, entry, leafHash, record } = decision
       const { seal, turn } = prepared

@@ -66,11 +66,14 @@ function repeatRequest({ isFreed, record, subscribers }: KnownRequest): WriteDec
   return record === undefined ? { kind: 'known-broken' } : { kind: 'repeated', record, subscribers }
 }
 
-/** Decides a write. `writtenAt` is ISO 8601, `random` ENTRY_RANDOM_BYTES in hex. */
+/** A clock may be set back, and no two are quite the same; but nothing was written before what it follows. */
+const laterOf = (nowIso: string, before = nowIso): string => (before > nowIso ? before : nowIso)
+
+/** Decides a write. `nowIso` is ISO 8601, `random` ENTRY_RANDOM_BYTES in hex. */
 export function decideWrite(
   { expectedVersion, record, turn }: Asked,
   met: MetByWrite,
-  { random, writtenAt }: { readonly writtenAt: string; readonly random: string },
+  { nowIso, random }: { readonly nowIso: string; readonly random: string },
 ): WriteDecision {
   const { chain } = met
   if (met.request !== undefined) return repeatRequest(met.request)
@@ -88,7 +91,7 @@ export function decideWrite(
     record: language === undefined ? record : { language, ...record },
     prevHash: tail.versionHash,
     version: tail.version + 1,
-    writtenAt,
+    writtenAt: laterOf(nowIso, tail.record?.writtenAt),
     random,
   })
   const entry = writeJournalEntry(made)

@@ -25,7 +25,7 @@ type Rest = () => Promise<void>
 export type KeptVerdictDeps = {
   readonly store: Pick<
     RecordStore,
-    'verify' | 'verifyAdded' | 'journals' | 'outsideMark' | 'lastChain' | 'countFrees'
+    'verify' | 'verifyAdded' | 'journals' | 'catchUp' | 'outsideMark' | 'lastChain' | 'countFrees'
   >
   readonly clock: Clock
   /** A time as ISO 8601. */
@@ -95,6 +95,7 @@ export class KeptVerdict {
   async #refresh(): Promise<AudienceVerdict> {
     const { clock, isoOf, onReplay, rests, store } = this.#deps
     const audience = this.#audience
+    await store.catchUp()
     const mark = store.outsideMark()
     const to = store.journals[audience].size
     if (this.#pages.length === 0 || mark !== this.#mark) {

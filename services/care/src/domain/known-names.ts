@@ -5,7 +5,7 @@
  */
 import { areAlike, isWritableName, looksOf, normalName, normalSlot } from '../wire/record-uri.ts'
 import { AUDIENCES } from '../wire/records.ts'
-import type { RecordStore, TopicName } from './record-store.ts'
+import { placeBehind, type RecordStore, type TopicName } from './record-store.ts'
 import { type Reach, reachWithin } from './scopes.ts'
 
 /** Chains read at once: a millisecond. */
@@ -15,7 +15,11 @@ const PATIENTS_MAX = 200_000
 /** Names that a writer is asked about, and topics of one patient that are looked at. */
 const [ASKED_MAX, TOPICS_MAX] = [5, 50]
 
-type NamesStore = Pick<RecordStore, 'chains' | 'head' | 'names'>
+type NamesStore = Pick<RecordStore, 'behind' | 'chains' | 'head' | 'journals' | 'names'>
+
+/** Of chains that were there when the process began. */
+const AT_START = -1
+const EVERYTHING = AUDIENCES.map((audience) => ({ audience }))
 
 const nameTopic = (topic: TopicName): string => {
   const { domain, patient } = normalSlot({ ...topic, audience: 'user' })
@@ -28,10 +32,15 @@ export const isNamedAsToday = ({ domain, patient }: TopicName): boolean =>
 
 export class KnownNames {
   readonly #store: NamesStore
-  readonly #patients = new Set<string>()
+  /** With the place of the first version, as far as is known. */
+  readonly #patients = new Map<string, number>()
   readonly #byLook = new Map<string, Set<string>>()
   /** By a topic's normal name, those that were written otherwise before. */
   readonly #spelledOtherwise = new Map<string, TopicName[]>()
+
+  /** What was written before it is known. */
+  #place = 0
+  #following: Promise<unknown> = Promise.resolve()
 
   private constructor(store: NamesStore) {
     this.#store = store
@@ -40,6 +49,7 @@ export class KnownNames {
   /** Rejects with RecordStoreUnavailable. */
   static async read(store: NamesStore): Promise<KnownNames> {
     const names = new KnownNames(store)
+    names.#place = placeBehind(store.journals)
     for (const audience of AUDIENCES)
       for (let after: number | undefined = 0; after !== undefined; ) {
         const page: Awaited<ReturnType<NamesStore['chains']>> = await store.chains({
@@ -47,21 +57,31 @@ export class KnownNames {
           after,
           limit: PAGE_CHAINS,
         })
-        for (const { slot } of page) names.add(slot)
+        for (const { slot } of page) names.#add(slot, AT_START)
         after = page.length < PAGE_CHAINS ? undefined : page.at(-1)?.number
       }
     return names
   }
 
-  /** A chain has this name. */
-  add({ domain, patient }: TopicName): void {
+  /** Takes up the names that were written before a place since the last time, whichever process wrote them. */
+  async #follow(to: number): Promise<void> {
+    while (this.#place < to) {
+      const query = { reach: EVERYTHING, isListChange: true, from: this.#place, to }
+      const rows = await this.#store.behind({ ...query, limit: PAGE_CHAINS })
+      for (const row of rows) this.#add(row, row.place)
+      this.#place = rows.length < PAGE_CHAINS ? to : (rows.at(-1)?.place ?? to) + 1
+    }
+  }
+
+  /** A chain has this name, since the version of a place. */
+  #add({ domain, patient }: TopicName, place: number): void {
     if (normalName(patient) !== patient || normalName(domain) !== domain) {
       const key = nameTopic({ patient, domain })
       const known = this.#spelledOtherwise.get(key) ?? []
       this.#spelledOtherwise.set(key, [...known, { patient, domain }])
     }
     if (this.#patients.has(patient) || this.#patients.size >= PATIENTS_MAX) return
-    this.#patients.add(patient)
+    this.#patients.set(patient, place)
     for (const look of looksOf(patient))
       this.#byLook.set(look, (this.#byLook.get(look) ?? new Set()).add(patient))
   }
@@ -77,10 +97,23 @@ export class KnownNames {
     return false
   }
 
-  /** Existing names within a reach that somebody may take for those of a topic that has just begun. */
-  async alike(topic: TopicName, within: readonly Reach[]): Promise<readonly string[]> {
+  /**
+   * Existing names within a reach that somebody may take for those of a topic that has just begun, with the version of that place,
+   * or before now. Rejects with RecordStoreUnavailable.
+   */
+  async alike(
+    topic: TopicName,
+    {
+      place = placeBehind(this.#store.journals),
+      within,
+    }: { readonly place?: number | undefined; readonly within: readonly Reach[] },
+  ): Promise<readonly string[]> {
     const { domain, patient } = topic
-    const isKnown = this.#patients.has(patient)
+    const following = this.#following.then(() => this.#follow(place))
+    this.#following = following.catch(() => undefined)
+    await following
+    const isKnown = (this.#patients.get(patient) ?? place) < place
+    this.#add(topic, place)
     const looks = isKnown
       ? []
       : looksOf(patient).flatMap((look) => [...(this.#byLook.get(look) ?? [])])

@@ -58,11 +58,11 @@ const PUBLIC: readonly Reach[] = [{ audience: 'user' }]
 
 /** What to ask the writer of a new record. */
 async function askAlike(
-  { mayKnow = PUBLIC, record }: VerifiedWrite,
-  names: Pick<KnownNames, 'add' | 'alike'>,
+  { mayKnow: within = PUBLIC, record }: VerifiedWrite,
+  place: number | undefined,
+  names: Pick<KnownNames, 'alike'>,
 ): Promise<WriteAnswer['warning']> {
-  const alike = await names.alike(record, mayKnow)
-  names.add(record)
+  const alike = await names.alike(record, { place, within })
   return alike.length === 0 ? undefined : { reason: 'alike_names', names: [...alike] }
 }
 
@@ -73,7 +73,7 @@ export function createPublisher(deps: {
   readonly clock: Pick<Clock, 'unixMs'>
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void
-  readonly names: Pick<KnownNames, 'add' | 'alike' | 'isSpelledOtherwise'>
+  readonly names: Pick<KnownNames, 'alike' | 'isSpelledOtherwise'>
 }): PublishRecord {
   const { audit, clock, hub, names, startCommit, store } = deps
   const lasts = new Map<string, Promise<unknown>>()
@@ -130,7 +130,8 @@ export function createPublisher(deps: {
     const subscribers =
       outcome.kind === 'appended' ? await tellAndKeep(outcome, write) : outcome.subscribers
     const heard = { subscribers, notified: subscribers > 0, silent: hub.silent(uri) }
-    const warning = version === 1 ? await askAlike(write, names) : undefined
+    const place = outcome.kind === 'appended' ? outcome.place : undefined
+    const warning = version === 1 ? await askAlike(write, place, names) : undefined
     return {
       kind: 'published',
       answer: { uri, version, versionHash, writtenAt, ...heard, ...(warning && { warning }) },

@@ -265,6 +265,10 @@ export type RecordStore = {
    */
   outsideMark(): string | undefined
   readonly journals: Readonly<Record<Audience, RecordJournal>>
+  /** Resolves once `journals` have what any process had committed before. */
+  catchUp(): Promise<void>
+  /** Calls the listener when journals have grown, whoever wrote. Returns what stops it. */
+  onGrown(listener: () => void): () => void
   /** A journal's leaf, whose chain may be erased or freed: its hash, and its place in the order of all commits. */
   leafAt(
     audience: Audience,

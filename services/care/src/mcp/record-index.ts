@@ -19,7 +19,10 @@ import { AUDIENCES, type Audience } from '../wire/records.ts'
 /** Records taken up between two turns of the event loop: some milliseconds. */
 const PAGE_RECORDS = 100
 
-type IndexedStore = Pick<RecordStore, 'heads' | 'head' | 'latest' | 'behind' | 'journals'>
+type IndexedStore = Pick<
+  RecordStore,
+  'heads' | 'head' | 'latest' | 'behind' | 'journals' | 'catchUp'
+>
 
 type Found = { readonly slot: ChainSlot; readonly score: number }
 
@@ -142,6 +145,7 @@ export class RecordIndex {
     readonly found: readonly (Found & { head: ChainHead })[]
     readonly isWhole: boolean
   }> {
+    await this.#store.catchUp()
     const asked = new Set(reach.map(({ audience }) => audience))
     await Promise.all([...asked].map((audience) => this.#of[audience].current()))
     const best = reach

@@ -84,7 +84,10 @@ export async function startPageService(given: PageServiceOptions): Promise<PageS
   const config = testConfig({ ...place.environment, LANGUAGE: 'en', ...given.environment })
   const serve = async (port: number): Promise<ListeningService> => {
     const environment = given.hasVoice ? process.env : {}
-    return startListening(await createCareService({ config, clock, environment }), { port })
+    return startListening(
+      await createCareService({ config, clock, environment, followsDatabase: false }),
+      { port },
+    )
   }
   let served = await serve(0)
   const port = Number(new URL(served.url).port)

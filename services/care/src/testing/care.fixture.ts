@@ -121,7 +121,7 @@ export async function startCareFixture(
   const place = await makeStorePlace({ isOnDisk: options.isOnDisk === true })
   const config = testConfig({ ...place.environment, ...options.environment })
   const clock = manualClock(START_MS)
-  const service = await createCareService({ config, clock })
+  const service = await createCareService({ config, clock, followsDatabase: false })
   const { app, store } = service
   const hub = Object.assign(service.hub, recordingHub())
   const audit = recordingAudit(service.audit)

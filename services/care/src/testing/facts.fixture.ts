@@ -190,7 +190,7 @@ export async function startFacts() {
   const clock = manualClock(START_MS)
   // The program in espeak-ng's place needs the machine's own.
   const environment = { PATH: `${programs}:${process.env['PATH'] ?? ''}` }
-  const service = await createCareService({ config, clock, environment })
+  const service = await createCareService({ config, clock, environment, followsDatabase: false })
   const { stop, url } = await startListening(service)
   const token = mintToken({
     sub: 'host',

@@ -90,5 +90,5 @@ export const openStoresAt = ({ environment }: StorePlace, clock: Clock): Promise
       BASE_URL: 'http://care.test',
       SERVICE_NAME: 'care',
     },
-    { clock, onProblem: () => undefined },
+    { clock, followsDatabase: false, onProblem: () => undefined },
   )

@@ -26,11 +26,10 @@ describe.skipIf(postgresMissing !== undefined)(
         'entries.text: SQLite TEXT, PostgreSQL BLOB',
         // SQLite's is the virtual table event_words.
         'events.search: SQLite none, PostgreSQL tsvector',
-        // Of several processes: who wrote which group, and which place may sign.
+        // Of several processes: who wrote which group.
         'journal_writers: PostgreSQL alone',
         // Of several processes: who does for all what one must do, and who lives.
         'leases: PostgreSQL alone',
-        'places: PostgreSQL alone',
         'processes: PostgreSQL alone',
         // The order of one payer's, which a file's rowid gives.
         'reservations.serial: SQLite none, PostgreSQL INTEGER',

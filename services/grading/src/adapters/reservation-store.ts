@@ -7,8 +7,8 @@
  * whose payments were taken over, changes nothing when it wakes.
  */
 import { randomUUID } from 'node:crypto'
-import { SqliteConnection, type SqlQuery } from '@tallystick/journal-store'
-import type { PostgresDoor, PostgresProcess } from '@tallystick/journal-store/postgres'
+import { type ProcessPlace, SqliteConnection, type SqlQuery } from '@tallystick/journal-store'
+import type { PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
 import {
   payerKeyOf,
@@ -334,7 +334,7 @@ async function runOwn<Result>(
 
 /** Opens the reservations in an existing schema. Its steps reject with GradingStoreUnavailable. */
 export async function openPostgresReservationStore(
-  options: Options & { readonly door: PostgresDoor; readonly process: Pick<PostgresProcess, 'id'> },
+  options: Options & { readonly door: PostgresDoor; readonly process: Pick<ProcessPlace, 'id'> },
 ): Promise<OpenReservationStore> {
   // A store in a file loads no driver.
   const { PostgresConnection } = await import('@tallystick/journal-store/postgres')

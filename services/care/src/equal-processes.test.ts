@@ -1,0 +1,136 @@
+// C25: several processes serve one PostgreSQL, and each knows what the others did. Two services stand for two processes: they
+// share nothing but the database and the place of the chains' keys.
+
+import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { type Clock, systemClock } from '@tallystick/service-kit'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { useRecordServer } from './adapters/postgres-store.fixture.ts'
+import { type CareService, createCareService } from './service.ts'
+import { signatureOf, testConfig } from './testing/care.fixture.ts'
+import { makeStorePlace, type StorePlace } from './testing/store-place.fixture.ts'
+
+const SEAL_KEYS = `k1:${Buffer.alloc(32, 5).toString('base64')}`
+
+const clockAt = (offsetMs: number): Clock => ({
+  ...systemClock,
+  unixMs: () => Date.now() + offsetMs,
+})
+
+const write = async ({ app }: CareService, body: object, unixMs = Date.now()) => {
+  const payload = JSON.stringify({
+    patient: 'ann',
+    domain: 'tea',
+    value: 'green',
+    authorId: 'dr-osei',
+    authorLabel: 'Dr Osei',
+    ...body,
+  })
+  const timestamp = new Date(unixMs).toISOString()
+  const signature = signatureOf({ timestamp, body: payload })
+  const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
+  const answer = await app.inject({ method: 'POST', url: '/write', payload, headers })
+  return { status: answer.statusCode, ...answer.json() }
+}
+
+describe.skipIf(postgresMissing !== undefined)(
+  `C25: equal processes${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    useRecordServer()
+    let place: StorePlace
+    let services: CareService[]
+    const start = async (
+      name: string,
+      { clock = systemClock, environment = {} }: { clock?: Clock; environment?: object } = {},
+    ): Promise<CareService> => {
+      const own = {
+        ...place.environment,
+        DATABASE_PATH: `${place.environment.DATABASE_PATH}-${name}`,
+        ...environment,
+      }
+      const service = await createCareService({ config: testConfig(own), clock })
+      await service.app.ready()
+      services.push(service)
+      return service
+    }
+    beforeEach(async () => {
+      services = []
+      place = await makeStorePlace({ isOnDisk: true, engine: 'postgres' })
+    })
+    afterEach(async () => {
+      for (const { app, close } of services) {
+        await app.close()
+        await close()
+      }
+      await place.remove()
+    })
+
+    it('a writer is asked about a name that another process has just written', async () => {
+      const [one, other] = [await start('one'), await start('other')]
+      await write(one, { patient: 'ann' })
+      const answer = await write(other, { patient: 'Ann' })
+      expect(answer.warning).toEqual({ reason: 'alike_names', names: ['ann'] })
+    })
+
+    it('a write is known at every process before it is answered anywhere: to reads and to /verify', async () => {
+      const [one, other] = [await start('one'), await start('other')]
+      await write(one, { value: 'green' })
+      for (let version = 2; version <= 20; version += 1) {
+        await write(one, { value: `camomile ${version}` })
+        const answer = await other.app.inject({ method: 'GET', url: '/verify' })
+        expect(answer.json()).toMatchObject({ chains: [{ versions: version, intact: true }] })
+        expect(
+          await other.store.latest({ patient: 'ann', domain: 'tea', audience: 'user' }),
+        ).toMatchObject({ record: { version } })
+      }
+      expect((await write(other, { value: 'black' })).version).toBe(21)
+    })
+
+    it('a signed write that is sent again to another process gets its first answer', async () => {
+      const [one, other] = [await start('one'), await start('other')]
+      const unixMs = Date.now()
+      const first = await write(one, { value: 'once' }, unixMs)
+      expect(await write(other, { value: 'once' }, unixMs)).toEqual(first)
+      const again = Date.now()
+      const both = await Promise.all(
+        [one, other].map((service) => write(service, { value: 'at once' }, again)),
+      )
+      expect(both[0]).toEqual(both[1])
+      expect(both[0]?.version).toBe(2)
+    })
+
+    it('writtenAt follows the database’s clock: two processes with clocks five minutes apart never write into the past', async () => {
+      const both = [
+        await start('behind', { clock: clockAt(-150_000) }),
+        await start('ahead', { clock: clockAt(150_000) }),
+      ]
+      const times: number[] = []
+      for (let count = 0; count < 10; count += 1)
+        for (const service of both) {
+          const { status, writtenAt } = await write(service, { value: `${count}` })
+          expect(status).toBe(200)
+          times.push(Date.parse(writtenAt))
+        }
+      expect(times.toSorted((left, right) => left - right)).toEqual(times)
+      // Neither is minutes away from the database.
+      expect(Math.abs(Date.now() - (times.at(-1) ?? 0))).toBeLessThan(60_000)
+      expect(Math.max(...times) - Math.min(...times)).toBeLessThan(60_000)
+    })
+
+    it('two processes that begin one chain at once seal it under one key', async () => {
+      const environment = { SEAL_KEYS }
+      const both = [await start('one', { environment }), await start('other', { environment })]
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, at) =>
+          both.map((service, writer) => write(service, { domain: `d${at}`, value: `${writer}` })),
+        ).flat(),
+      )
+      expect(answers.every(({ status }) => status === 200)).toBe(true)
+      for (const { store } of both)
+        for (let at = 0; at < 20; at += 1) {
+          const slot = { patient: 'ann', domain: `d${at}`, audience: 'user' } as const
+          for (const version of [1, 2])
+            expect(await store.version(slot, version)).toMatchObject({ kind: 'found' })
+        }
+    })
+  },
+)
