@@ -15,6 +15,7 @@ import type {
   Rehearsal,
 } from '../domain/contract-sender.ts'
 import { keptRead } from '../domain/kept-read.ts'
+import { createCallSender, offeredGasPrice } from './call-sender.ts'
 import {
   decodeContractEvents,
   encodeTransaction,
@@ -23,7 +24,6 @@ import {
   withoutChecksum,
 } from './contract-calls.ts'
 import { type LedgerFacts, type LedgerReceipt, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
-import { createOrderedSender, offeredGasPrice } from './ordered-sender.ts'
 import type { Relay } from './relay.ts'
 
 /** Sends of one order: the second follows a lost nonce, the third a race with another replica. */
@@ -44,7 +44,7 @@ type AccessContractWriterOptions = {
 
 export function createAccessContractWriter(options: AccessContractWriterOptions): ContractSender {
   const { contract, facts, relay } = options
-  const sender = createOrderedSender(options)
+  const sender = createCallSender(options)
   const balance = facts.balanceTinybar(sender.address)
   const rehearsals = createRehearsals(options, sender.address)
 
@@ -70,7 +70,7 @@ export function createAccessContractWriter(options: AccessContractWriterOptions)
         throw new ChainUnavailable('payTo holds less than a purchase and the gas of its forward')
       case 'ready': {
         const call = { ...openPaidCall(order), gas: rehearsal.gas }
-        const receipt = await send(encodeTransaction(requireAddress(contract), call))
+        const { receipt } = await send(encodeTransaction(requireAddress(contract), call))
         if (receipt?.status !== 'success') return undefined
         return readOpening(receipt, order, { ...options, offers })
       }
@@ -89,7 +89,7 @@ export function createAccessContractWriter(options: AccessContractWriterOptions)
     }
     const revert = await findRevert(relay, { account: sender.address, address }, call)
     if (revert !== undefined) return { kind: 'left' }
-    const receipt = await send(encodeTransaction(address, call))
+    const { receipt } = await send(encodeTransaction(address, call))
     return receipt?.status === 'success' ? readRearming(receipt, address) : { kind: 'left' }
   }
 

@@ -5,15 +5,18 @@
  */
 import type { Hex } from '../domain/access-window.ts'
 import type {
-  SignedUsage,
   UsageCount,
   UsageEntry,
   UsageLedger,
   UsageReceipt,
-  UsageSendResult,
   WindowId,
 } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
+import type {
+  PendingReceipt,
+  SendResult,
+  SignedTransaction,
+} from '../transactions/transaction-ledger.ts'
 import { decodeContractEvents, encodeCall, readWindow, withoutChecksum } from './contract-calls.ts'
 import {
   type LedgerFacts,
@@ -87,13 +90,16 @@ export function createRecorderLedger(options: RecorderLedgerOptions): UsageLedge
       return { kind: ledgerNonce > nonce ? 'nonce-too-low' : 'nonce-too-high' }
     },
     readReceipt: (hash) =>
-      answered('the receipt could not be read', async (): Promise<UsageReceipt> => {
-        const receipt = await readReceipt(relay, hash as Hex)
-        if (receipt === undefined) return { kind: 'pending' }
-        const costTinybar = receipt.costWeibar / WEIBAR_PER_TINYBAR
-        if (receipt.status === 'reverted') return { kind: 'reverted', costTinybar }
-        return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract), costTinybar }
-      }),
+      answered(
+        'the receipt could not be read',
+        async (): Promise<UsageReceipt | PendingReceipt> => {
+          const receipt = await readReceipt(relay, hash as Hex)
+          if (receipt === undefined) return { kind: 'pending' }
+          const costTinybar = receipt.costWeibar / WEIBAR_PER_TINYBAR
+          if (receipt.status === 'reverted') return { kind: 'reverted', costTinybar }
+          return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract), costTinybar }
+        },
+      ),
     readBlockSeconds: () =>
       answered('the latest block could not be read', async () => {
         const { timestamp } = await facts.latestBlock()
@@ -119,7 +125,7 @@ async function answered<Answer>(what: string, ask: () => Promise<Answer>): Promi
 function signUsage(
   signer: TransactionSigner,
   usage: Parameters<UsageLedger['sign']>[0] & { readonly chainId: number; readonly contract: Hex },
-): SignedUsage {
+): SignedTransaction {
   const { chainId, contract, entries, nonce, gasPriceWeibar } = usage
   const signed = signer.sign({
     chainId,
@@ -151,7 +157,7 @@ function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
 async function sendUsage(
   relay: Relay,
   rawTransaction: string,
-): Promise<UsageSendResult['kind'] | 'wrong-nonce'> {
+): Promise<SendResult['kind'] | 'wrong-nonce'> {
   try {
     await relay.send(rawTransaction)
     return 'accepted'

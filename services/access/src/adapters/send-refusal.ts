@@ -1,5 +1,5 @@
 /**
- * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: payTo's (ordered-sender.ts)
+ * What a ledger said to `eth_sendRawTransaction`, read in one place for both keys that send: those of single calls (call-sender.ts)
  * and the recorder's (recorder-ledger.ts).
  */
 import { RelayRefusal, RelayUnavailable } from './relay.ts'

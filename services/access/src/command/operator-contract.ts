@@ -4,6 +4,7 @@ import type { accessWindowAbi } from '@tallystick/contracts'
 import type { Clock } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { ContractFunctionArgs, ContractFunctionName } from 'viem'
+import { createCallSender } from '../adapters/call-sender.ts'
 import { encodeTransaction, findRevert } from '../adapters/contract-calls.ts'
 import {
   createLedgerFacts,
@@ -12,7 +13,6 @@ import {
   quantity,
   WEIBAR_PER_TINYBAR,
 } from '../adapters/ledger-facts.ts'
-import { createOrderedSender } from '../adapters/ordered-sender.ts'
 import { createRelay, type Relay } from '../adapters/relay.ts'
 import { keyHex } from '../config.ts'
 import type { Hex } from '../domain/access-window.ts'
@@ -47,7 +47,7 @@ export function viewLedger(url: string, clock: Clock): LedgerView {
   return { relay, facts: createLedgerFacts({ relay, clock }) }
 }
 
-type OperatorSender = ReturnType<typeof createOrderedSender>
+type OperatorSender = ReturnType<typeof createCallSender>
 
 /** Opens the ledger for one key. Throws OperatorRefusal if the relay is silent or serves another chain. */
 export async function openOperatorLedger(options: {
@@ -63,17 +63,14 @@ export async function openOperatorLedger(options: {
   )
   if (found !== chainId)
     throw new OperatorRefusal(`The ledger at ${rpcUrl} is chain ${found}, not ${chainId}.`)
-  const sender = createOrderedSender({ ...view, chainId, clock, privateKey, takesRefusals: true })
+  const sender = createCallSender({ ...view, chainId, clock, privateKey, takesRefusals: true })
   return {
     ...view,
     address: sender.address,
     /** Signs, sends, and waits for the receipt. Throws OperatorRefusal if the relay does not take it, or if it reverted. */
     async send(transaction: Parameters<OperatorSender['send']>[0]): Promise<LedgerReceipt> {
-      let hash = ''
-      const receipt = await answered('The ledger did not take the transaction', () =>
-        sender.send(transaction, (sent) => {
-          hash = sent
-        }),
+      const { hash, receipt } = await answered('The ledger did not take the transaction', () =>
+        sender.send(transaction),
       )
       if (receipt === undefined) throw new OperatorRefusal(`No receipt for ${hash} in time.`)
       if (receipt.status !== 'success')

@@ -1,13 +1,17 @@
 /**
- * What is on its way to the ledger: a call until it is answered; the entry that counts calls; a sealed batch, whose entries are
- * fixed and which is signed; the batches of one key until their receipts, and its nonces and prices. No policy lives here:
- * usage-batcher.ts says when to seal, usage-lease.ts what to count in advance, usage-sender.ts what to send.
+ * What is on its way to the ledger: a call until it is answered, the entry that counts calls, and the batch of entries that one
+ * transaction counts, until its receipt settles them. No policy lives here: usage-batcher.ts says when to seal, usage-lease.ts
+ * what to count in advance.
  */
 import type { Clock } from '@tallystick/service-kit'
+import type { Transaction } from '../transactions/transaction.ts'
+import type { TransactionQueue } from '../transactions/transaction-queue.ts'
+import type { TransactionEnd } from '../transactions/transaction-receipts.ts'
+import type { RecorderParts } from './recorder-parts.ts'
 import type { UsageOutcome } from './usage-call.ts'
-import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
-import { GAS_PRICE_FACTOR, GAS_QUOTE_MS, RECEIPT_WAIT_MS, UNSEALED_MS_MAX } from './usage-limits.ts'
-import type { UsageWindow } from './usage-window.ts'
+import type { UsageCount, UsageEntry, UsageReceipt } from './usage-ledger.ts'
+import { RECEIPT_WAIT_MS, UNSEALED_MS_MAX } from './usage-limits.ts'
+import { type UsageWindow, usageWindowKey } from './usage-window.ts'
 
 /** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
 export class PendingCall {
@@ -93,8 +97,8 @@ export class SealedEntry implements UsageEntry {
   /** The agent's next calls that this entry leases and nobody has made yet (A18). */
   unusedCalls: number
   readonly isLease: boolean
-  /** Hash of the transaction that counts it, once its batch is signed; signing again changes it. */
-  transactionHash = ''
+  /** The transaction that counts it, once its batch is signed. */
+  transaction: Transaction<unknown> | null = null
   /** A receipt shows that it is counted. */
   isCounted = false
 
@@ -112,174 +116,110 @@ export class SealedEntry implements UsageEntry {
     this.isLease = this.unusedCalls > 0
   }
 
+  /** Hash of the transaction that counts it, once its batch is signed; signing again changes it. */
+  get transactionHash(): string {
+    return this.transaction?.hash ?? ''
+  }
+
   /** Calls that were answered with it, or wait to be. */
   get madeCalls(): number {
     return Math.max(0, this.calls - this.unusedCalls)
   }
 }
 
-/** A signed batch waits to be sent, is on its way, was sent, or must be signed again since something else consumed its nonce. */
-type Place = 'waiting' | 'on-its-way' | 'sent' | 'consumed'
+/** What one transaction counts: its entries. */
+export type UsageBatch = { readonly entries: readonly SealedEntry[] }
 
-/** A signed batch until its receipt. A batch without entries only consumes a nonce. */
-export class SealedBatch {
-  readonly entries: readonly SealedEntry[]
-  /** All signatures that may still be mined; all but the last offered too low a gas price for the same nonce. */
-  signatures: readonly SignedUsage[]
-  #current: SignedUsage
-  /** Only the sender moves it. */
-  place: Place = 'waiting'
-  /** False while the ledger has certainly never had the bytes. */
-  isDelivered = false
-  isAccepted = false
-  /** When the ledger last took it, or it last left without an answer, Unix milliseconds; 0 before. */
-  sentAtMs = 0
-  /** Since when its nonce is known to be consumed without a receipt for it, Unix milliseconds. */
-  consumedSinceMs: number | null = null
-  /** When a later transaction was last requested to prove that, Unix milliseconds. */
-  probedAtMs = 0
+/** The queue of the recorder's key. */
+export type UsageQueue = TransactionQueue<UsageBatch, UsageReceipt>
 
-  constructor(entries: readonly SealedEntry[], signed: SignedUsage) {
-    this.entries = entries
-    this.signatures = [signed]
-    this.#current = signed
-    this.hasHash(signed.hash)
+/** Counts the calls that were answered with it, or wait to be. */
+export const countCalls = ({ entries }: UsageBatch): number =>
+  entries.reduce((sum, entry) => sum + entry.madeCalls, 0)
+
+type SettlementOptions = RecorderParts & {
+  /** What becomes of an entry that was not counted. */
+  readonly leases: {
+    void(entry: SealedEntry): void
+    notReturned(entry: SealedEntry): void
   }
-
-  get current(): SignedUsage {
-    return this.#current
-  }
-
-  get nonce(): number {
-    return this.#current.nonce
-  }
-
-  /** Calls that were answered with it, or wait to be. */
-  get callCount(): number {
-    return this.entries.reduce((sum, entry) => sum + entry.madeCalls, 0)
-  }
-
-  /** A signature with the same nonce joins the ones that may still be mined; one with another nonce replaces them. */
-  resign(signed: SignedUsage): void {
-    const isSameNonce = signed.nonce === this.nonce
-    this.signatures = isSameNonce ? [...this.signatures, signed] : [signed]
-    this.#current = signed
-    this.consumedSinceMs = null
-    this.hasHash(signed.hash)
-    if (!isSameNonce) {
-      this.isDelivered = false
-      this.isAccepted = false
-      this.sentAtMs = 0
-    }
-  }
-
-  /** Calls are answered with this hash from now on: the last one signed, or the one that was mined. */
-  hasHash(hash: string): void {
-    for (const entry of this.entries) entry.transactionHash = hash
-  }
-}
-
-/** The signed batches of one key until their receipts. */
-export class UsageQueue {
-  readonly #batches = new Set<SealedBatch>()
-
-  /** Batches to be sent or signed again; one on its way is not counted. */
-  get waitingCount(): number {
-    let count = 0
-    for (const { place } of this.#batches)
-      if (place === 'waiting' || place === 'consumed') count += 1
-    return count
-  }
-
-  /** Calls that were answered with batches that the ledger never had, or wait to be. */
-  get unsentCalls(): number {
-    let calls = 0
-    for (const batch of this.#batches)
-      if (batch.place === 'waiting' && !batch.isDelivered) calls += batch.callCount
-    return calls
-  }
-
-  /** Batches sent and without a receipt, by nonce. */
-  get sent(): readonly SealedBatch[] {
-    return this.at('sent')
-  }
-
-  /** Every batch without a receipt, sent or not. */
-  get unfinished(): readonly SealedBatch[] {
-    return [...this.#batches]
-  }
-
-  /** By nonce. */
-  at(place: SealedBatch['place']): readonly SealedBatch[] {
-    const there = this.unfinished.filter((batch) => batch.place === place)
-    return there.toSorted((first, second) => first.nonce - second.nonce)
-  }
-
-  /** Queues it to be sent before those with later nonces. */
-  add(batch: SealedBatch): void {
-    this.#batches.add(batch)
-  }
-
-  /** Its receipt came, or it was given up. */
-  finish(batch: SealedBatch): void {
-    this.#batches.delete(batch)
-  }
+  /** Decides again on a call whose lease was refused: alone it may still fit the quota. */
+  readonly readmit: (pending: PendingCall) => void
 }
 
 /**
- * Hands out nonces and signatures of one key: each signature uses up a nonce, so that signing never leaves a gap. The
- * nonce is read from the ledger once and counted here from then on.
+ * Applies the receipt to its batch's windows and answers the calls that waited for it: they were counted, refused, late,
+ * reverted, or never found. Answered calls that are not counted are in their agent's favour; each is in a total and an event.
  */
-export class UsageSigner {
-  readonly #ledger: UsageLedger
-  readonly #clock: Clock
-  #nextNonce: number | null = null
-  #quotedWeibar: bigint | null = null
-  #quotedAtMs = 0
-
-  constructor(options: { ledger: UsageLedger; clock: Clock }) {
-    this.#ledger = options.ledger
-    this.#clock = options.clock
+export function settleUsageBatch(
+  { hash, work: batch }: Transaction<UsageBatch>,
+  receipt: TransactionEnd<UsageReceipt>,
+  options: SettlementOptions,
+): void {
+  const { totals, onEvent, leases } = options
+  const isMissing = receipt.kind === 'missing'
+  if (receipt.kind !== 'missing') totals.costTinybarTotal += Number(receipt.costTinybar)
+  if (receipt.kind !== 'mined') {
+    const calls = countCalls(batch)
+    totals[isMissing ? 'missingCallsTotal' : 'revertedCallsTotal'] += calls
+    onEvent({ kind: isMissing ? 'receipt-missing' : 'batch-reverted', hash, calls })
+    for (const entry of batch.entries) release(entry, leases)
+    return
   }
-
-  /** True once nonce and gas price are known, so that signing needs no request. */
-  get isReady(): boolean {
-    return this.#nextNonce !== null && this.#quotedWeibar !== null
+  // One entry is one count: the contract counts all calls of an entry, or none.
+  const counts = new Map(receipt.counts.map((count) => [usageWindowKey(count), count]))
+  for (const entry of batch.entries) {
+    const count = counts.get(usageWindowKey(entry))
+    if (entry.calls < 0) settleReturn(entry, count, options)
+    else if (count?.kind === 'recorded') settleCounted(entry, count.callsUsed, options)
+    else settleUncounted(entry, count?.kind ?? 'refused', options)
   }
+}
 
-  /** Gas price that a signature offers now, weibar. */
-  get offeredWeibar(): bigint {
-    return (this.#quotedWeibar ?? 0n) * GAS_PRICE_FACTOR
-  }
+/** Gives back to its window the calls of an entry that counted nothing; calls that wait become unavailable. */
+function release(entry: SealedEntry, leases: SettlementOptions['leases']): void {
+  // A failure of the ledger takes none of the entries that use may take (A18).
+  entry.window.change({ kind: 'entry-failed' })
+  if (entry.calls < 0) leases.notReturned(entry)
+  else leases.void(entry)
+  for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
+}
 
-  /** Reads nonce and gas price. Rejects when the ledger does not answer. */
-  async prepare(): Promise<void> {
-    const [nonce] = await Promise.all([this.#ledger.readNonce(), this.requote()])
-    this.#nextNonce ??= nonce
-  }
+function settleCounted(entry: SealedEntry, usedAfter: number, options: SettlementOptions): void {
+  entry.isCounted = true
+  const atMs = options.clock.unixMs()
+  entry.window.change({ kind: 'receipt', calls: entry.calls, usedAfter, atMs })
+  options.totals.recordedCallsTotal += entry.calls
+  for (const pending of entry.pending.splice(0)) pending.settleRecorded(entry.transactionHash)
+}
 
-  /** Reads the gas price again. Rejects if the ledger does not answer. */
-  async requote(): Promise<void> {
-    this.#quotedWeibar = await this.#ledger.quoteGasPriceWeibar()
-    this.#quotedAtMs = this.#clock.unixMs()
+/** A11: a refusal is 429 for the calls that wait for their receipt; late ones are in the agent's favour. */
+function settleUncounted(
+  entry: SealedEntry,
+  kind: 'refused' | 'late',
+  options: SettlementOptions,
+): void {
+  const { totals, onEvent, leases, readmit } = options
+  const { agent, windowExpiresAtSeconds, window, madeCalls, transactionHash: hash } = entry
+  totals[kind === 'late' ? 'lateCallsTotal' : 'refusedCallsTotal'] += madeCalls
+  onEvent({ kind: `usage-${kind}`, agent, windowExpiresAtSeconds, calls: madeCalls, hash })
+  leases.void(entry)
+  if (kind === 'refused') window.change({ kind: 'refused' })
+  for (const pending of entry.pending.splice(0)) {
+    if (kind === 'late') pending.settleRecorded(hash)
+    else if (entry.isLease) readmit(pending)
+    else pending.settle({ kind: 'quota-spent' })
   }
+}
 
-  /** Signs with the next nonce, at least `nonceMin`. */
-  signNext(entries: readonly UsageEntry[], nonceMin = 0): SignedUsage {
-    if (this.#clock.unixMs() - this.#quotedAtMs >= GAS_QUOTE_MS) {
-      this.#quotedAtMs = this.#clock.unixMs()
-      // In the background: the old quote serves meanwhile, and the sender asks again if a price is refused.
-      this.requote().catch(() => {})
-    }
-    if (this.#nextNonce === null) throw new Error('signing before the nonce is known')
-    const nonce = Math.max(this.#nextNonce, nonceMin)
-    const signed = this.signAt(entries, nonce)
-    this.#nextNonce = nonce + 1
-    return signed
-  }
-
-  /** Signs with a nonce that was handed out before, or that is missing on the ledger. */
-  signAt(entries: readonly UsageEntry[], nonce: number): SignedUsage {
-    return this.#ledger.sign({ entries, nonce, gasPriceWeibar: this.offeredWeibar })
-  }
+function settleReturn(
+  entry: SealedEntry,
+  count: UsageCount | undefined,
+  { clock, totals, leases }: SettlementOptions,
+): void {
+  const calls = -entry.calls
+  if (count?.kind !== 'recorded') return leases.notReturned(entry)
+  const usedAfter = count.callsUsed
+  entry.window.change({ kind: 'givenBack', calls, usedAfter, atMs: clock.unixMs() })
+  totals.givenBackCallsTotal += calls
 }

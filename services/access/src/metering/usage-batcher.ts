@@ -5,7 +5,7 @@
  */
 import { getOrMake, pause } from '@tallystick/service-kit'
 import type { RecorderParts } from './recorder-parts.ts'
-import { type PendingCall, SealedEntry, type UsageQueue, type UsageSigner } from './usage-batch.ts'
+import { countCalls, type PendingCall, SealedEntry, type UsageQueue } from './usage-batch.ts'
 import type { UsageLeases } from './usage-lease.ts'
 import {
   OPEN_AGENTS_MAX,
@@ -16,13 +16,10 @@ import {
   SEALED_WAITING_MAX,
   UNSENT_CALLS_MAX,
 } from './usage-limits.ts'
-import type { UsageSender } from './usage-sender.ts'
 import type { UsageWindow } from './usage-window.ts'
 
 type BatcherOptions = RecorderParts & {
-  readonly signer: UsageSigner
   readonly queue: UsageQueue
-  readonly sender: UsageSender
   readonly leases: UsageLeases
 }
 
@@ -108,17 +105,17 @@ export class UsageBatcher {
     this.progress()
   }
 
-  /** Seals if A10 says so now; otherwise sets a timer to look again, unless the sender will. */
+  /** Seals if A10 says so now; otherwise sets a timer to look again, unless the queue will. */
   progress(): void {
-    const { clock, signer, sender } = this.#options
+    const { clock, queue } = this.#options
     if (this.isEmpty) return
-    if (!signer.isReady) {
+    if (!queue.isReady) {
       void this.#prepare()
       return
     }
     const dueInMs = (this.#openedAtMs ?? 0) + SEAL_AFTER_MS - clock.unixMs()
     const isFull = this.#entryCount >= SEAL_AT_AGENTS
-    if (sender.isFree || isFull || dueInMs <= 0 || this.#isHurried) {
+    if (queue.isFree || isFull || dueInMs <= 0 || this.#isHurried) {
       if (!this.#isQueueFull) this.#seal()
     } else
       this.#cancelSeal ??= clock.after(dueInMs, () => {
@@ -130,7 +127,9 @@ export class UsageBatcher {
   /** A10: nothing is signed beyond the window of nonces, nor beyond what a kill may lose. */
   get #isQueueFull(): boolean {
     const { queue } = this.#options
-    return queue.waitingCount >= SEALED_WAITING_MAX || queue.unsentCalls >= UNSENT_CALLS_MAX
+    const unsent = queue.unfinished.filter((each) => each.place === 'waiting' && !each.isDelivered)
+    const unsentCalls = unsent.reduce((calls, { work }) => calls + countCalls(work), 0)
+    return queue.waitingCount >= SEALED_WAITING_MAX || unsentCalls >= UNSENT_CALLS_MAX
   }
 
   /** Cancels the timers and answers the open calls as unavailable. */
@@ -155,7 +154,7 @@ export class UsageBatcher {
   }
 
   #seal(): void {
-    const { leases, queue, sender } = this.#options
+    const { leases, queue } = this.#options
     const { returning, calls } = this.#close()
     const isBehind = queue.waitingCount > 0
     if (calls.size > 0) for (const window of leases.idle()) returning.add(window)
@@ -175,17 +174,18 @@ export class UsageBatcher {
       entries.push(entry)
     }
     if (entries.length === 0) return
-    const hash = sender.seal(entries)
-    for (const pending of entries.flatMap((entry) => entry.pending)) pending.signed(hash)
+    const transaction = queue.add({ entries })
+    for (const entry of entries) entry.transaction = transaction
+    for (const { pending } of entries) for (const call of pending) call.signed(transaction.hash)
   }
 
   /** Reads what signing needs, until it succeeds. */
   async #prepare(): Promise<void> {
-    const { clock, signer, onEvent } = this.#options
+    const { clock, queue, onEvent } = this.#options
     if (this.#isPreparing) return
     this.#isPreparing = true
     try {
-      await signer.prepare()
+      await queue.prepare()
     } catch (error) {
       const failure = { step: 'prepare', reason: 'unreachable', retryMs: RETRY.maxMs } as const
       onEvent({ kind: 'ledger-failed', ...failure, error })

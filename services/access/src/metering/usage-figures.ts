@@ -1,3 +1,5 @@
+import type { QueueTotals } from '../transactions/transaction-queue.ts'
+
 /** The recorder's figures, each with its help text on /metrics. Totals count since the process started. */
 export const USAGE_FIGURES = {
   openBatchCalls: 'Calls accepted and not sealed into a batch yet.',
@@ -25,7 +27,11 @@ export const USAGE_FIGURES = {
 
 export type UsageFigure = keyof typeof USAGE_FIGURES
 export type UsageFigures = Readonly<Record<UsageFigure, number>>
-export type UsageTotals = Record<Extract<UsageFigure, `${string}Total`>, number>
+/** Totals of metering alone; the queue of transactions counts the others. */
+export type UsageTotals = Record<
+  Exclude<Extract<UsageFigure, `${string}Total`>, keyof QueueTotals>,
+  number
+>
 
 export function zeroUsageTotals(): UsageTotals {
   const totals = Object.keys(USAGE_FIGURES).filter((name) => name.endsWith('Total'))

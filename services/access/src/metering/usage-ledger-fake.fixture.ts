@@ -6,13 +6,11 @@
 
 import type { Clock } from '@tallystick/service-kit'
 import type {
-  SignedUsage,
-  UsageCount,
-  UsageEntry,
-  UsageLedger,
-  UsageReceipt,
-  UsageSendResult,
-} from './usage-ledger.ts'
+  PendingReceipt,
+  SendResult,
+  SignedTransaction,
+} from '../transactions/transaction-ledger.ts'
+import type { UsageCount, UsageEntry, UsageLedger, UsageReceipt } from './usage-ledger.ts'
 import { usageWindowKey } from './usage-window.ts'
 
 /** What each transaction costs here. */
@@ -167,7 +165,7 @@ export class FakeUsageLedger implements UsageLedger {
     readonly entries: readonly UsageEntry[]
     readonly nonce: number
     readonly gasPriceWeibar: bigint
-  }): SignedUsage {
+  }): SignedTransaction {
     const { nonce, gasPriceWeibar } = usage
     const entries = usage.entries.map(({ agent, calls, windowExpiresAtSeconds }) => ({
       agent,
@@ -183,7 +181,7 @@ export class FakeUsageLedger implements UsageLedger {
     return { nonce, gasPriceWeibar, rawTransaction, hash: fakeHash(rawTransaction) }
   }
 
-  async send({ rawTransaction }: Pick<SignedUsage, 'rawTransaction'>): Promise<UsageSendResult> {
+  async send({ rawTransaction }: Pick<SignedTransaction, 'rawTransaction'>): Promise<SendResult> {
     await this.#live()
     if (this.sendMs > 0) await this.#pass(this.sendMs)
     this.#reach()
@@ -200,7 +198,7 @@ export class FakeUsageLedger implements UsageLedger {
     return result
   }
 
-  async readReceipt(hash: string): Promise<UsageReceipt> {
+  async readReceipt(hash: string): Promise<UsageReceipt | PendingReceipt> {
     this.#reach()
     this.receiptReads += 1
     const receipt = this.chain.receipts.get(hash)
@@ -223,7 +221,7 @@ export class FakeUsageLedger implements UsageLedger {
     return this.chain.countUsed(window)
   }
 
-  #take(rawTransaction: string, isDropped: boolean): UsageSendResult {
+  #take(rawTransaction: string, isDropped: boolean): SendResult {
     const transaction = JSON.parse(rawTransaction) as Transaction
     if (BigInt(transaction.gasPriceWeibar) < this.gasPriceWeibar)
       return { kind: 'gas-price-too-low' }

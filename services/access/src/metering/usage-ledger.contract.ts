@@ -1,6 +1,7 @@
 // What every UsageLedger must do, the tests' fake and the real one alike.
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { SignedUsage, UsageEntry, UsageLedger } from './usage-ledger.ts'
+import type { SignedTransaction } from '../transactions/transaction-ledger.ts'
+import type { UsageEntry, UsageLedger } from './usage-ledger.ts'
 
 /** A ledger with an empty window, and ways to make it refuse. */
 type UsageLedgerFixture = {
@@ -25,7 +26,10 @@ export function describeUsageLedger(
       fixture = await start()
     })
 
-    const sign = async (entries: readonly UsageEntry[], nonceOffset = 0): Promise<SignedUsage> => {
+    const sign = async (
+      entries: readonly UsageEntry[],
+      nonceOffset = 0,
+    ): Promise<SignedTransaction> => {
       const { ledger } = fixture
       const nonce = (await ledger.readNonce()) + nonceOffset
       return ledger.sign({

@@ -6,9 +6,8 @@
  * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and answered as unavailable.
  *
  * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
- * usage-batcher (when to seal), usage-batch (calls, entries, batches, nonces), usage-sender (order, resending, signing again),
- * usage-receipts (what became of it, and what that means for the calls). One agent's calls in a batch are
- * one entry per window.
+ * usage-batcher (when to seal), usage-batch (calls, entries, batches, and what a receipt means for them); transactions/ signs
+ * and sends batches and reads their receipts. One agent's calls in a batch are one entry per window.
  *
  * What goes wrong, and what follows:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
@@ -26,24 +25,33 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
+import type { Transaction } from '../transactions/transaction.ts'
+import { type QueueEvent, TransactionQueue } from '../transactions/transaction-queue.ts'
+import type { TransactionEnd } from '../transactions/transaction-receipts.ts'
 import type { RecorderParts } from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'
-import { PendingCall, type SealedBatch, UsageQueue, UsageSigner } from './usage-batch.ts'
+import {
+  countCalls,
+  PendingCall,
+  settleUsageBatch,
+  type UsageBatch,
+  type UsageQueue,
+} from './usage-batch.ts'
 import { UsageBatcher } from './usage-batcher.ts'
 import type { UsageCall, UsageOutcome } from './usage-call.ts'
-import type { UsageEventListener } from './usage-events.ts'
+import type { UsageEvent, UsageEventListener } from './usage-events.ts'
 import { type UsageFigures, zeroUsageTotals } from './usage-figures.ts'
 import { UsageLeases } from './usage-lease.ts'
-import type { WindowId } from './usage-ledger.ts'
+import type { UsageReceipt, WindowId } from './usage-ledger.ts'
 import {
   CLOSE_MS,
   FORGET_AFTER_SECONDS,
   FORGET_SWEEP_MS,
+  GAS_PRICE_FACTOR,
+  RETRY,
   REVERT_PAUSE_MS,
   REVERTS_BEFORE_PAUSE,
 } from './usage-limits.ts'
-import { type FinalReceipt, settleUsageBatch, UsageReceipts } from './usage-receipts.ts'
-import { UsageSender } from './usage-sender.ts'
 import { callsRemaining, callsUsed, UsageWindow, usageWindowKey } from './usage-window.ts'
 
 export type UsageRecorder = Pick<
@@ -66,9 +74,7 @@ export function createUsageRecorder(options: UsageRecorderOptions): UsageRecorde
 class BatchingRecorder {
   readonly #parts: RecorderParts
   readonly #windows: UsageWindows
-  readonly #queue = new UsageQueue()
-  readonly #sender: UsageSender
-  readonly #receipts: UsageReceipts
+  readonly #queue: UsageQueue
   readonly #leases: UsageLeases
   readonly #batcher: UsageBatcher
   readonly #admission: UsageAdmission
@@ -82,22 +88,17 @@ class BatchingRecorder {
   constructor(options: UsageRecorderOptions) {
     const { ledger, clock, recorderCount, onEvent = () => {} } = options
     const parts = { ledger, clock, onEvent, totals: zeroUsageTotals() }
-    const queue = this.#queue
     this.#parts = parts
     this.#windows = new UsageWindows({ clock, recorderCount })
-    const signer = new UsageSigner(parts)
-    this.#sender = new UsageSender({
-      ...parts,
-      signer,
-      queue,
+    this.#queue = new TransactionQueue<UsageBatch, UsageReceipt>({
+      ledger,
+      clock,
+      retry: RETRY,
+      offer: (quotedWeibar) => quotedWeibar * GAS_PRICE_FACTOR,
+      filler: { entries: [] },
+      onEvent: (event) => onEvent(describeEvent(event)),
       onProgress: () => this.#progress(),
-      onSent: () => this.#receipts.wake(),
-    })
-    this.#receipts = new UsageReceipts({
-      ...parts,
-      queue,
-      sender: this.#sender,
-      onReceipt: (batch, receipt) => this.#receipted(batch, receipt),
+      onEnd: (transaction, end) => this.#receipted(transaction, end),
       onRound: () => this.#afterRound(),
     })
     this.#leases = new UsageLeases({
@@ -107,15 +108,13 @@ class BatchingRecorder {
     this.#batcher = new UsageBatcher({
       ...parts,
       leases: this.#leases,
-      signer,
-      queue,
-      sender: this.#sender,
+      queue: this.#queue,
     })
     this.#admission = new UsageAdmission({
       ...parts,
       leases: this.#leases,
       batcher: this.#batcher,
-      refreshReceipts: () => this.#receipts.refresh(),
+      refreshReceipts: () => this.#queue.refreshReceipts(),
     })
   }
 
@@ -123,11 +122,12 @@ class BatchingRecorder {
     openBatchCalls: this.#batcher.openCalls,
     waitingCalls: this.#admission.waitingCount,
     sealedBatches: this.#queue.waitingCount,
-    sentBatches: this.#queue.sent.length,
+    sentBatches: this.#queue.sentCount,
     unreceiptedCalls: this.#windows.unreceiptedCalls,
     leasedCalls: this.#leases.unusedCalls,
     windows: this.#windows.count,
     ...this.#parts.totals,
+    ...this.#queue.totals,
   })
 
   /** Accepts one call in the same tick as its check and resolves with the hash of the transaction that records it,
@@ -188,15 +188,16 @@ class BatchingRecorder {
       this.#onIdle?.()
   }
 
-  #receipted(batch: SealedBatch, receipt: FinalReceipt): void {
-    settleUsageBatch(batch, receipt, {
+  #receipted(transaction: Transaction<UsageBatch>, receipt: TransactionEnd<UsageReceipt>): void {
+    const { entries } = transaction.work
+    settleUsageBatch(transaction, receipt, {
       ...this.#parts,
       leases: this.#leases,
       readmit: (pending) => this.#admission.admit(pending),
     })
     if (receipt.kind === 'mined') this.#revertsInARow = 0
-    else if (receipt.kind === 'reverted' && batch.entries.length > 0) this.#reverted()
-    for (const entry of batch.entries) this.#changedWindows.add(entry.window)
+    else if (receipt.kind === 'reverted' && entries.length > 0) this.#reverted()
+    for (const entry of entries) this.#changedWindows.add(entry.window)
   }
 
   #reverted(): void {
@@ -236,22 +237,27 @@ class BatchingRecorder {
    * that may not have gone back are reported as lost. */
   #stop(): void {
     this.#batcher.stop()
-    this.#sender.stop()
-    this.#receipts.stop()
+    this.#queue.stop()
     this.#leases.stop()
     this.#windows.stop()
     const { unfinished } = this.#queue
-    for (const entry of unfinished.flatMap((batch) => batch.entries)) {
+    for (const entry of unfinished.flatMap(({ work }) => work.entries)) {
       if (entry.calls < 0) this.#leases.notReturned(entry)
       for (const pending of entry.pending) pending.settle({ kind: 'unavailable' })
     }
     if (unfinished.length === 0) return
     this.#parts.onEvent({
       kind: 'closed-unfinished',
-      hashes: unfinished.map((batch) => batch.current.hash),
-      calls: unfinished.reduce((sum, batch) => sum + batch.callCount, 0),
+      hashes: unfinished.map(({ hash }) => hash),
+      calls: unfinished.reduce((sum, { work }) => sum + countCalls(work), 0),
     })
   }
+}
+
+function describeEvent(event: QueueEvent<UsageBatch>): UsageEvent {
+  if (event.kind !== 're-signed') return event
+  const { work, ...resigned } = event
+  return { ...resigned, calls: countCalls(work) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { RESEND_AFTER_MS } from '../transactions/transaction-limits.ts'
 import { LATE_MS } from './usage-ledger-fake.fixture.ts'
-import { RESEND_AFTER_MS } from './usage-limits.ts'
 import { agentAddress, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
 import { createUsageRecorder } from './usage-recorder.ts'
 

@@ -1,0 +1,220 @@
+/**
+ * Single calls from one key, each of which its caller waits for: payTo's and the owner's. A queue of transactions (A10) signs
+ * and sends them, one after the other; another process may use the same key (A14) and take a nonce, and then a call is
+ * signed again. What a call means is the caller's business.
+ */
+import { type BackOffLimits, type Clock, retry } from '@tallystick/service-kit'
+import { ChainUnavailable } from '../domain/access-contract.ts'
+import type { Hex } from '../domain/access-window.ts'
+import { keptRead } from '../domain/kept-read.ts'
+import type { Transaction } from '../transactions/transaction.ts'
+import type { SendResult, TransactionLedger } from '../transactions/transaction-ledger.ts'
+import { TransactionQueue } from '../transactions/transaction-queue.ts'
+import {
+  type LedgerFacts,
+  type LedgerReceipt,
+  readNonce,
+  readReceipt,
+  WEIBAR_PER_TINYBAR,
+} from './ledger-facts.ts'
+import { type Relay, RelayRefusal } from './relay.ts'
+import { expectedNonce, sendRefusal } from './send-refusal.ts'
+import { createTransactionSigner } from './transaction-signer.ts'
+
+/** Tries for one call: two replicas that race for a nonce collide a few times at most, and a relay that is not reached for
+ * so long is down. */
+const SEND_TRIES = 6
+
+/** Pauses between tries: the first is a few blocks of a local ledger and a tenth of the mirror's lag. */
+const RETRY: BackOffLimits = { firstMs: 500, maxMs: 2_000 }
+
+/** How long the ledger's nonce may lag behind a refusal of its consensus nodes. Milliseconds. */
+const NONCE_LAG_MS = 12_000
+
+/** How long a nonce read in advance may be used, milliseconds: a settlement's time. An older one is read again. */
+const NONCE_MS = 10_000
+
+/** A receipt shows after 3–10 s; a call without one in this time is given up, and its caller finds out what happened.
+ * Milliseconds. */
+const RECEIPT_LIMIT_MS = 25_000
+
+type OutgoingCall = {
+  /** Absent for a contract's creation. */
+  readonly to?: Hex
+  readonly data: Hex
+  readonly valueTinybar: bigint
+  readonly gas: bigint
+}
+
+type CallSenderOptions = {
+  readonly relay: Relay
+  readonly facts: Pick<LedgerFacts, 'gasPriceWeibar'>
+  readonly chainId: number
+  readonly privateKey: Hex
+  readonly clock: Clock
+  /** Whether a refusal in unknown words ends the send; without it the bytes may have been taken. */
+  readonly takesRefusals?: boolean
+}
+
+/** The price to offer: a tenth above the quote covers a rise, and the network charges its own price anyway. */
+export function offeredGasPrice(quotedWeibar: bigint): bigint {
+  return (quotedWeibar * 11n) / 10n
+}
+
+/** The ledger of that key. Requests reject with the relay's errors. */
+function createCallLedger(
+  options: CallSenderOptions,
+): TransactionLedger<OutgoingCall, LedgerReceipt> & { readonly address: Hex } {
+  const { chainId, clock, facts, relay, takesRefusals = false } = options
+  const signer = createTransactionSigner(options.privateKey)
+  const readOwnNonce = () => readNonce(relay, signer.address)
+  /** Waits until the ledger's nonce shows why this one was wrong. */
+  const readNonceUnlike = async (nonce: number): Promise<number | undefined> => {
+    const found = await retry({ ...RETRY, clock, limitMs: NONCE_LAG_MS }, async () => {
+      const ledgerNonce = await readOwnNonce()
+      return ledgerNonce === nonce ? undefined : { ledgerNonce }
+    })
+    return found.kind === 'done' ? found.value.ledgerNonce : undefined
+  }
+  return {
+    address: signer.address,
+    readNonce: readOwnNonce,
+    quoteGasPriceWeibar: () => facts.gasPriceWeibar(),
+    sign({ nonce, gasPriceWeibar, valueTinybar, ...call }) {
+      const valueWeibar = valueTinybar * WEIBAR_PER_TINYBAR
+      const signed = signer.sign({ ...call, chainId, nonce, gasPriceWeibar, valueWeibar })
+      return { nonce, gasPriceWeibar, ...signed }
+    },
+    async send({ nonce, rawTransaction }): Promise<SendResult> {
+      try {
+        await relay.send(rawTransaction)
+        return { kind: 'accepted' }
+      } catch (error) {
+        const refusal = sendRefusal(error)
+        switch (refusal) {
+          case 'already-known':
+            return { kind: 'accepted' }
+          case 'unclear':
+            if (takesRefusals && error instanceof RelayRefusal) return { kind: 'refused', error }
+            throw error
+          case 'wrong-nonce': {
+            const nextNonce = await readNonceUnlike(nonce)
+            if (nextNonce === undefined) return { kind: 'refused', error }
+            const kind = nextNonce > nonce ? 'nonce-too-low' : 'nonce-too-high'
+            return { kind, nextNonce, error }
+          }
+          case 'nonce-too-low':
+          case 'nonce-too-high':
+            return { kind: refusal, nextNonce: expectedNonce(error), error }
+          case 'gas-price-too-low':
+            facts.gasPriceWeibar.forget()
+            return { kind: refusal, error }
+          case 'insufficient-funds':
+          case 'not-taken':
+            return { kind: refusal, error }
+          default:
+            return refusal satisfies never
+        }
+      }
+    },
+    readReceipt: async (hash) =>
+      (await readReceipt(relay, hash as Hex)) ?? { kind: 'pending' as const },
+  }
+}
+
+/** Whoever waits for a call. */
+type Caller = {
+  /** The call left, so that the next one may be signed. */
+  readonly left: PromiseWithResolvers<void>
+  /** Undefined: no receipt in time. */
+  readonly receipt: PromiseWithResolvers<LedgerReceipt | undefined>
+}
+
+export function createCallSender(options: CallSenderOptions) {
+  const { clock } = options
+  const ledger = createCallLedger(options)
+  const callers = new Map<Transaction<OutgoingCall>, Caller>()
+  const firstNonce = keptRead({ clock, keptMs: NONCE_MS, read: ledger.readNonce })
+  let lastTurn: Promise<unknown> = Promise.resolve()
+
+  const end = (
+    transaction: Transaction<OutgoingCall>,
+    receipt: LedgerReceipt | undefined,
+  ): void => {
+    const caller = callers.get(transaction)
+    callers.delete(transaction)
+    caller?.left.resolve()
+    caller?.receipt.resolve(receipt)
+  }
+
+  const queue = new TransactionQueue<OutgoingCall, LedgerReceipt>({
+    ledger,
+    clock,
+    retry: RETRY,
+    offer: offeredGasPrice,
+    patience: {
+      triesMax: SEND_TRIES,
+      onRefused(transaction, error) {
+        callers.get(transaction)?.left.reject(error)
+        callers.delete(transaction)
+      },
+    },
+    onLeft: (transaction) => callers.get(transaction)?.left.resolve(),
+    onEnd: (transaction, found) => end(transaction, 'kind' in found ? undefined : found),
+  })
+
+  /** Signs the call once every earlier one has left, and waits until this one has. */
+  const take = async (call: OutgoingCall) => {
+    if (!queue.knowsNonce) {
+      // Each of those under way may still use its nonce before the ledger's nonce shows it.
+      const underWay = [...callers.values()].map(({ receipt }) => receipt.promise)
+      if (underWay.length > 0) firstNonce.forget()
+      await Promise.all(underWay)
+    }
+    await queue.prepare(firstNonce)
+    firstNonce.forget()
+    const caller = {
+      left: Promise.withResolvers<void>(),
+      receipt: Promise.withResolvers<LedgerReceipt | undefined>(),
+    }
+    const transaction = queue.add(call)
+    callers.set(transaction, caller)
+    await caller.left.promise
+    const cancel = clock.after(RECEIPT_LIMIT_MS, () => {
+      if (!queue.drop(transaction)) return
+      // Its nonce may be lost in a gap.
+      queue.forgetNonce()
+      end(transaction, undefined)
+    })
+    return { transaction, receipt: caller.receipt.promise.finally(cancel) }
+  }
+
+  return {
+    address: ledger.address,
+    /** Reads in advance what the next call needs. Never rejects. */
+    async warm(): Promise<void> {
+      if (!queue.knowsNonce) await firstNonce().catch(() => undefined)
+    },
+    /** Sends and waits. Throws ChainUnavailable. */
+    async send(call: OutgoingCall): Promise<SentCall> {
+      const turn = lastTurn.then(() => take(call))
+      lastTurn = turn.catch(() => undefined)
+      try {
+        const { receipt, transaction } = await turn
+        return { receipt: await receipt, hash: transaction.hash }
+      } catch (error) {
+        throw new ChainUnavailable('the transaction could not be sent', { cause: error })
+      }
+    },
+    /** Returns when nothing is being sent. */
+    async close(): Promise<void> {
+      await lastTurn
+    },
+  }
+}
+
+type SentCall = {
+  readonly hash: string
+  /** Undefined: none in time; the caller finds out what happened. */
+  readonly receipt: LedgerReceipt | undefined
+}

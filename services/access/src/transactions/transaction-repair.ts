@@ -1,0 +1,135 @@
+/**
+ * Repairs nonces and prices of a queue: signs again for the only two reasons there are (A10), puts lost transactions back in
+ * order, and closes gaps that nobody holds. Only the queue's loop calls it, one thing at a time. It rejects when the ledger
+ * does not answer; every step may be repeated.
+ */
+import type { Clock } from '@tallystick/service-kit'
+import { Transaction, type TransactionList, type TransactionSigner } from './transaction.ts'
+import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
+import { GAP_FILL_MAX, GAP_PATIENCE_MS } from './transaction-limits.ts'
+
+/** A transaction is signed again for these two reasons only (A10). */
+type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
+
+/** Tells an operator what a repair did, or did not do. */
+export type RepairEvent<Work> =
+  | {
+      readonly kind: 're-signed'
+      readonly reason: ResigningReason
+      /** The hash that callers were given. */
+      readonly oldHash: string
+      readonly newHash: string
+      readonly nonce: number
+      readonly work: Work
+    }
+  | { readonly kind: 'nonce-gap-filled'; readonly nonce: number; readonly hash: string }
+  /** Not filled: this is not the ledger that the key was used on. */
+  | {
+      readonly kind: 'nonce-gap-too-wide'
+      readonly ledgerNonce: number
+      readonly nonce: number
+    }
+
+type RepairOptions<Work extends object, Receipt extends object> = {
+  readonly ledger: Pick<TransactionLedger<Work, Receipt>, 'readNonce'>
+  readonly clock: Clock
+  readonly signer: TransactionSigner<Work, Receipt>
+  readonly list: TransactionList<Work>
+  /** Work that does nothing; without it a gap is closed by signing the transaction behind it again. */
+  readonly filler: Work | undefined
+  readonly onEvent: (event: RepairEvent<Work>) => void
+}
+
+export class TransactionRepair<Work extends object, Receipt extends object> {
+  readonly #options: RepairOptions<Work, Receipt>
+  #gapSinceMs: number | null = null
+
+  constructor(options: RepairOptions<Work, Receipt>) {
+    this.#options = options
+  }
+
+  /** Signs with a better price and the same nonce, so that at most one of the signatures can be mined. False when the
+   * ledger quotes no better price. */
+  async reprice(transaction: Transaction<Work>): Promise<boolean> {
+    const { signer } = this.#options
+    await signer.requote()
+    if (signer.offeredWeibar <= transaction.current.gasPriceWeibar) return false
+    const signed = signer.signAt(transaction.work, transaction.nonce)
+    this.#resigned(transaction, 'gas-price-too-low', signed)
+    return true
+  }
+
+  /** Signs with a fresh nonce; the old one is known to be of no use. */
+  async resign(transaction: Transaction<Work>): Promise<void> {
+    const { ledger, signer } = this.#options
+    const ledgerNonce = transaction.nextNonce ?? (await ledger.readNonce())
+    transaction.nextNonce = undefined
+    if (!signer.knowsNonce) signer.follow(ledgerNonce)
+    const signed = signer.signNext(transaction.work, ledgerNonce)
+    this.#resigned(transaction, 'nonce-consumed', signed)
+    transaction.place = 'waiting'
+  }
+
+  /** Queues what has not arrived, by the ledger's nonce, to be sent again unchanged. */
+  async resync(): Promise<void> {
+    const { ledger, list } = this.#options
+    const ledgerNonce = await ledger.readNonce()
+    for (const transaction of list.at('sent').filter((each) => each.nonce >= ledgerNonce)) {
+      transaction.consumedSinceMs = null
+      transaction.place = 'waiting'
+    }
+    this.#closeGap(ledgerNonce)
+  }
+
+  /** Queues a transaction that does nothing, after all others. */
+  fillNext(): void {
+    const { filler, list, signer } = this.#options
+    if (filler !== undefined) list.add(new Transaction(filler, signer.signNext(filler), true))
+  }
+
+  /** Closes a gap of nonces that no transaction of this process holds. */
+  #closeGap(ledgerNonce: number): void {
+    const { clock, filler, list, signer } = this.#options
+    const [first] = list.at('waiting')
+    if (first === undefined || first.nonce <= ledgerNonce) {
+      this.#gapSinceMs = null
+      return
+    }
+    if (filler === undefined) {
+      // Bytes that the ledger may have wait until it does not lag; those that it refused were promised to nobody.
+      if (first.mayBeTaken) return
+      signer.follow(ledgerNonce)
+      first.place = 'unsigned'
+      return
+    }
+    // A promised hash stays, so the gap is filled, once the ledger certainly does not just lag.
+    this.#gapSinceMs ??= clock.unixMs()
+    if (clock.unixMs() - this.#gapSinceMs < GAP_PATIENCE_MS) return
+    this.#fill(filler, ledgerNonce, first.nonce)
+  }
+
+  #fill(filler: Work, ledgerNonce: number, nonceAfter: number): void {
+    const { list, onEvent, signer } = this.#options
+    if (nonceAfter - ledgerNonce > GAP_FILL_MAX) {
+      onEvent({ kind: 'nonce-gap-too-wide', ledgerNonce, nonce: nonceAfter })
+      return
+    }
+    for (let nonce = nonceAfter - 1; nonce >= ledgerNonce; nonce -= 1) {
+      const transaction = new Transaction(filler, signer.signAt(filler, nonce), true)
+      list.add(transaction)
+      onEvent({ kind: 'nonce-gap-filled', nonce, hash: transaction.hash })
+    }
+    this.#gapSinceMs = null
+  }
+
+  #resigned(
+    transaction: Transaction<Work>,
+    reason: ResigningReason,
+    signed: SignedTransaction,
+  ): void {
+    const { hash: oldHash, work } = transaction
+    transaction.resign(signed)
+    const { hash: newHash, nonce } = signed
+    this.#options.onEvent({ kind: 're-signed', reason, oldHash, newHash, nonce, work })
+  }
+}
