@@ -154,8 +154,8 @@ describe('payTo’s transactions: a nonce that may be used is not used again', (
   })
 
   test('A15: a call that no try brings to the relay is refused within 8 s', async () => {
-    const unreached = () => new RelayUnavailable('refused', { nothingSent: true })
-    relay.failures.push(...Array.from({ length: 6 }, unreached))
+    const unreached = new RelayUnavailable('refused', { nothingSent: true })
+    relay.failures.push(...Array.from({ length: 6 }, () => unreached))
     const call = relay.send()
     await relay.clock.advanceMsSettled(8_000)
     expect(call.fate).toContain('RelayUnavailable')

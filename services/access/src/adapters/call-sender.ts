@@ -130,23 +130,9 @@ type Caller = {
   readonly receipt: PromiseWithResolvers<LedgerReceipt | undefined>
 }
 
-export function createCallSender(options: CallSenderOptions) {
-  const { clock } = options
-  const ledger = createCallLedger(options)
+/** The queue of a key, with a caller for each call in it. */
+function createCallQueue(clock: Clock, ledger: TransactionLedger<OutgoingCall, LedgerReceipt>) {
   const callers = new Map<Transaction<OutgoingCall>, Caller>()
-  const firstNonce = keptRead({ clock, keptMs: NONCE_MS, read: ledger.readNonce })
-  let lastTurn: Promise<unknown> = Promise.resolve()
-
-  const end = (
-    transaction: Transaction<OutgoingCall>,
-    receipt: LedgerReceipt | undefined,
-  ): void => {
-    const caller = callers.get(transaction)
-    callers.delete(transaction)
-    caller?.left.resolve()
-    caller?.receipt.resolve(receipt)
-  }
-
   const queue = new TransactionQueue<OutgoingCall, LedgerReceipt>({
     ledger,
     clock,
@@ -162,40 +148,65 @@ export function createCallSender(options: CallSenderOptions) {
     onLeft: (transaction) => callers.get(transaction)?.left.resolve(),
     onEnd: (transaction, found) => end(transaction, 'kind' in found ? undefined : found),
   })
+  const end = (transaction: Transaction<OutgoingCall>, receipt: LedgerReceipt | undefined) => {
+    callers.get(transaction)?.receipt.resolve(receipt)
+    callers.delete(transaction)
+  }
+  return {
+    queue,
+    /** Resolves when every call has its receipt, or was given up. */
+    async untilEmpty(): Promise<void> {
+      await Promise.all([...callers.values()].map(({ receipt }) => receipt.promise))
+    },
+    /** Signs the call and resolves once it has left; rejects with the ledger's words if it was refused. */
+    async add(call: OutgoingCall) {
+      const caller = {
+        left: Promise.withResolvers<void>(),
+        receipt: Promise.withResolvers<LedgerReceipt | undefined>(),
+      }
+      const transaction = queue.add(call)
+      callers.set(transaction, caller)
+      await caller.left.promise
+      const cancel = clock.after(RECEIPT_LIMIT_MS, () => {
+        if (queue.giveUp(transaction)) end(transaction, undefined)
+      })
+      return { transaction, receipt: caller.receipt.promise.finally(cancel) }
+    },
+  }
+}
 
-  /** Signs the call once every earlier one has left, and waits until this one has. */
+type SentCall = {
+  readonly hash: string
+  /** Undefined: none in time; the caller finds out what happened. */
+  readonly receipt: LedgerReceipt | undefined
+}
+
+export function createCallSender(options: CallSenderOptions) {
+  const { clock } = options
+  const { address, ...ledger } = createCallLedger(options)
+  const calls = createCallQueue(clock, ledger)
+  const { queue } = calls
+  const firstNonce = keptRead({ clock, keptMs: NONCE_MS, read: () => ledger.readNonce() })
+  let lastTurn: Promise<unknown> = Promise.resolve()
+
   const take = async (call: OutgoingCall) => {
     if (!queue.knowsNonce) {
-      // Each of those under way may still use its nonce before the ledger's nonce shows it.
-      const underWay = [...callers.values()].map(({ receipt }) => receipt.promise)
-      if (underWay.length > 0) firstNonce.forget()
-      await Promise.all(underWay)
+      // Those under way may still use their nonces before the ledger's nonce shows it.
+      if (queue.unfinished.length > 0) firstNonce.forget()
+      await calls.untilEmpty()
     }
     await queue.prepare(firstNonce)
     firstNonce.forget()
-    const caller = {
-      left: Promise.withResolvers<void>(),
-      receipt: Promise.withResolvers<LedgerReceipt | undefined>(),
-    }
-    const transaction = queue.add(call)
-    callers.set(transaction, caller)
-    await caller.left.promise
-    const cancel = clock.after(RECEIPT_LIMIT_MS, () => {
-      if (!queue.drop(transaction)) return
-      // Its nonce may be lost in a gap.
-      queue.forgetNonce()
-      end(transaction, undefined)
-    })
-    return { transaction, receipt: caller.receipt.promise.finally(cancel) }
+    return await calls.add(call)
   }
 
   return {
-    address: ledger.address,
+    address,
     /** Reads in advance what the next call needs. Never rejects. */
     async warm(): Promise<void> {
       if (!queue.knowsNonce) await firstNonce().catch(() => undefined)
     },
-    /** Sends and waits. Throws ChainUnavailable. */
+    /** Sends the call once every earlier one has left, and waits. Throws ChainUnavailable. */
     async send(call: OutgoingCall): Promise<SentCall> {
       const turn = lastTurn.then(() => take(call))
       lastTurn = turn.catch(() => undefined)
@@ -211,10 +222,4 @@ export function createCallSender(options: CallSenderOptions) {
       await lastTurn
     },
   }
-}
-
-type SentCall = {
-  readonly hash: string
-  /** Undefined: none in time; the caller finds out what happened. */
-  readonly receipt: LedgerReceipt | undefined
 }

@@ -5,7 +5,7 @@
 import { RelayRefusal, RelayUnavailable } from './relay.ts'
 
 /** How a transaction was refused. `wrong-nonce` does not say which way, `unclear` not even whether it was refused. */
-export type SendRefusal =
+type SendRefusal =
   | 'already-known'
   | 'nonce-too-low'
   | 'nonce-too-high'

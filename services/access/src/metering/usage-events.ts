@@ -1,4 +1,4 @@
-import type { QueueEvent } from '../transactions/transaction-queue.ts'
+import type { QueueEvent } from '../transactions/transaction-events.ts'
 
 type Resigned = Extract<QueueEvent<unknown>, { kind: 're-signed' }>
 type LedgerFailed = Extract<QueueEvent<unknown>, { kind: 'ledger-failed' }>

@@ -16,7 +16,7 @@ export type WindowId = {
 export type UsageEntry = WindowId & { readonly calls: number }
 
 /** Work of one transaction: it counts these entries. */
-export type UsageWork = { readonly entries: readonly UsageEntry[] }
+type UsageWork = { readonly entries: readonly UsageEntry[] }
 
 /** One transaction did this for one agent and window. */
 export type UsageCount = WindowId &

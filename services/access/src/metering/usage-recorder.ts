@@ -26,7 +26,8 @@
 
 import type { Clock } from '@tallystick/service-kit'
 import type { Transaction } from '../transactions/transaction.ts'
-import { type QueueEvent, TransactionQueue } from '../transactions/transaction-queue.ts'
+import type { QueueEvent } from '../transactions/transaction-events.ts'
+import { TransactionQueue } from '../transactions/transaction-queue.ts'
 import type { TransactionEnd } from '../transactions/transaction-receipts.ts'
 import type { RecorderParts } from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'

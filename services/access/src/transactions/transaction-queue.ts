@@ -16,27 +16,15 @@ import {
   createBackOff,
 } from '@tallystick/service-kit'
 import { Transaction, TransactionList, TransactionSigner } from './transaction.ts'
+import type { QueueEvent } from './transaction-events.ts'
 import type { SendResult, TransactionLedger } from './transaction-ledger.ts'
-import { RESEND_AFTER_MS, SENT_MAX } from './transaction-limits.ts'
+import { SENT_MAX } from './transaction-limits.ts'
 import {
   type TransactionEnd,
   type TransactionNeed,
   TransactionReceipts,
 } from './transaction-receipts.ts'
-import { type RepairEvent, TransactionRepair } from './transaction-repair.ts'
-
-/** Tells an operator what went wrong. In normal operation no transaction causes an event. */
-export type QueueEvent<Work> =
-  | RepairEvent<Work>
-  | { readonly kind: 'resent'; readonly hash: string; readonly nonce: number }
-  | {
-      /** The ledger refused or did not answer; tried again after the pause. */
-      readonly kind: 'ledger-failed'
-      readonly step: 'sign' | 'send' | 'nonce' | 'receipt'
-      readonly reason: string
-      readonly retryMs: number
-      readonly error?: unknown
-    }
+import { TransactionRepair } from './transaction-repair.ts'
 
 export type QueueTotals = TransactionQueue<object, object>['totals']
 
@@ -122,7 +110,7 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
       lacksFunds: () => this.#lacksFunds,
       onNeed: (need) => this.#note(need),
       onEnd: (transaction, end) => {
-        if (this.drop(transaction)) options.onEnd(transaction, end)
+        if (this.#remove(transaction)) options.onEnd(transaction, end)
       },
       onRound,
       onFailure: (error, retryMs) => this.#failed({ step: 'receipt', error }, retryMs),
@@ -148,7 +136,7 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
     )
   }
 
-  /** Transactions to be sent or signed again; one on its way is not counted. */
+  /** Those to be sent or signed again; one on its way is not counted. */
   get waitingCount(): number {
     return this.#list.waitingCount
   }
@@ -176,16 +164,17 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
     return transaction
   }
 
-  /** Takes out a transaction, and never sends it again; false if it has ended before. */
-  drop(transaction: Transaction<Work>): boolean {
-    const isThere = this.#list.delete(transaction)
-    this.#wake()
+  /** Takes out a transaction of unknown fate; false if it has ended. Its nonce may be lost in a gap, so the next is read. */
+  giveUp(transaction: Transaction<Work>): boolean {
+    const isThere = this.#remove(transaction)
+    if (isThere) this.#signer.follow(null)
     return isThere
   }
 
-  /** The next nonce must be read again: one that was handed out may be lost. */
-  forgetNonce(): void {
-    this.#signer.follow(null)
+  #remove(transaction: Transaction<Work>): boolean {
+    const isThere = this.#list.delete(transaction)
+    this.#wake()
+    return isThere
   }
 
   /** Resolves when the receipts that the ledger has now were read. Never rejects. */
@@ -271,11 +260,17 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
 
   async #deliver(transaction: Transaction<Work>): Promise<boolean> {
     const wasDelivered = transaction.isDelivered
-    const hold = wasDelivered ? await this.#whyNotAgain(transaction) : undefined
-    if (hold === 'nonce-consumed') return this.#wasConsumed(transaction)
-    if (hold !== undefined) {
-      transaction.place = 'waiting'
-      return this.#pause(hold)
+    if (wasDelivered) {
+      const hold = await this.#repair.findHold(transaction).catch((error: unknown) => ({ error }))
+      if (hold === 'nonce-consumed') return this.#wasConsumed(transaction)
+      if (hold === 'nonce-too-high') this.#isResyncWanted = true
+      if (hold !== undefined) {
+        transaction.place = 'waiting'
+        return this.#pause({
+          step: 'nonce',
+          ...(typeof hold === 'string' ? { reason: hold } : hold),
+        })
+      }
     }
     const result = await this.#send(transaction)
     this.#lacksFunds = result.kind === 'insufficient-funds'
@@ -301,7 +296,7 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
     transaction.refusals += 1
     if (this.#isFinal(transaction, reason)) {
       this.#signer.follow(NONCE_LEFT.has(reason) ? transaction.nonce : null)
-      if (this.drop(transaction)) this.#options.patience?.onRefused(transaction, error)
+      if (this.#remove(transaction)) this.#options.patience?.onRefused(transaction, error)
       return true
     }
     switch (refusal.kind) {
@@ -329,28 +324,6 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
     if (patience === undefined || transaction.mayBeTaken) return false
     const isHopeless = reason === 'refused' || reason === 'insufficient-funds'
     return isHopeless || transaction.refusals >= patience.triesMax
-  }
-
-  /**
-   * Why bytes that the ledger may have are not sent again now: their nonce is used, or is not the next one, or they may
-   * still be under way.
-   */
-  async #whyNotAgain(
-    transaction: Transaction<Work>,
-  ): Promise<Failure | 'nonce-consumed' | undefined> {
-    let ledgerNonce: number
-    try {
-      ledgerNonce = await this.#options.ledger.readNonce()
-    } catch (error) {
-      return { step: 'nonce', error }
-    }
-    if (ledgerNonce > transaction.nonce) return 'nonce-consumed'
-    if (ledgerNonce < transaction.nonce) {
-      this.#isResyncWanted = true
-      return { step: 'nonce', reason: 'nonce-too-high' }
-    }
-    const isUnderWay = this.#options.clock.unixMs() - transaction.sentAtMs < RESEND_AFTER_MS
-    return isUnderWay ? { step: 'nonce', reason: 'under-way' } : undefined
   }
 
   async #send(transaction: Transaction<Work>): Promise<SendResult | Unreachable> {

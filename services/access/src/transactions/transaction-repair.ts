@@ -1,34 +1,13 @@
 /**
- * Repairs nonces and prices of a queue: signs again for the only two reasons there are (A10), puts lost transactions back in
+ * Repairs nonces and prices of a queue: finds out what may be sent again, signs again for the only two reasons there are (A10), puts lost transactions back in
  * order, and closes gaps that nobody holds. Only the queue's loop calls it, one thing at a time. It rejects when the ledger
  * does not answer; every step may be repeated.
  */
 import type { Clock } from '@tallystick/service-kit'
 import { Transaction, type TransactionList, type TransactionSigner } from './transaction.ts'
+import type { QueueEvent, ResigningReason } from './transaction-events.ts'
 import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
-import { GAP_FILL_MAX, GAP_PATIENCE_MS } from './transaction-limits.ts'
-
-/** A transaction is signed again for these two reasons only (A10). */
-type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
-
-/** Tells an operator what a repair did, or did not do. */
-export type RepairEvent<Work> =
-  | {
-      readonly kind: 're-signed'
-      readonly reason: ResigningReason
-      /** The hash that callers were given. */
-      readonly oldHash: string
-      readonly newHash: string
-      readonly nonce: number
-      readonly work: Work
-    }
-  | { readonly kind: 'nonce-gap-filled'; readonly nonce: number; readonly hash: string }
-  /** Not filled: this is not the ledger that the key was used on. */
-  | {
-      readonly kind: 'nonce-gap-too-wide'
-      readonly ledgerNonce: number
-      readonly nonce: number
-    }
+import { GAP_FILL_MAX, GAP_PATIENCE_MS, RESEND_AFTER_MS } from './transaction-limits.ts'
 
 type RepairOptions<Work extends object, Receipt extends object> = {
   readonly ledger: Pick<TransactionLedger<Work, Receipt>, 'readNonce'>
@@ -37,7 +16,7 @@ type RepairOptions<Work extends object, Receipt extends object> = {
   readonly list: TransactionList<Work>
   /** Work that does nothing; without it a gap is closed by signing the transaction behind it again. */
   readonly filler: Work | undefined
-  readonly onEvent: (event: RepairEvent<Work>) => void
+  readonly onEvent: (event: QueueEvent<Work>) => void
 }
 
 export class TransactionRepair<Work extends object, Receipt extends object> {
@@ -46,6 +25,20 @@ export class TransactionRepair<Work extends object, Receipt extends object> {
 
   constructor(options: RepairOptions<Work, Receipt>) {
     this.#options = options
+  }
+
+  /**
+   * Finds out why bytes that the ledger may have are not sent again now: their nonce is used, or is not the next one, or
+   * they may still be under way.
+   */
+  async findHold(
+    transaction: Transaction<Work>,
+  ): Promise<'nonce-consumed' | 'nonce-too-high' | 'under-way' | undefined> {
+    const { clock, ledger } = this.#options
+    const ledgerNonce = await ledger.readNonce()
+    if (ledgerNonce > transaction.nonce) return 'nonce-consumed'
+    if (ledgerNonce < transaction.nonce) return 'nonce-too-high'
+    return clock.unixMs() - transaction.sentAtMs < RESEND_AFTER_MS ? 'under-way' : undefined
   }
 
   /** Signs with a better price and the same nonce, so that at most one of the signatures can be mined. False when the
