@@ -1,6 +1,14 @@
 export { Registry } from 'prom-client'
 export { presentedToken } from './bearer-token.ts'
-export { BoundedMap, boundedLabel, getOrMake, readLimited, readRequestBody } from './bounded.ts'
+export {
+  BoundedMap,
+  boundedLabel,
+  getOrMake,
+  type KeptRead,
+  keptRead,
+  readLimited,
+  readRequestBody,
+} from './bounded.ts'
 export { type Clock, isoNow, parseIsoTime, pause, systemClock } from './clock.ts'
 export {
   type ConfigProblem,

@@ -1,5 +1,5 @@
 /** Reads of the access contract through the relay. Writes are in access-contract-writer.ts. */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, keptRead } from '@tallystick/service-kit'
 import {
   type AccessContract,
   ChainUnavailable,
@@ -7,7 +7,6 @@ import {
   type Offer,
 } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import { keptRead } from '../domain/kept-read.ts'
 import type { RelayBudget } from '../domain/relay-budget.ts'
 import { NoContract, readView, readWindow, toCount, withoutChecksum } from './contract-calls.ts'
 import { quantity } from './ledger-facts.ts'

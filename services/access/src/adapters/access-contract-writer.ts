@@ -1,5 +1,5 @@
 /** Writes to the access contract from payTo's key: forwarded purchases, and re-armed renewals. */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, keptRead } from '@tallystick/service-kit'
 import {
   type AccessContract,
   ChainUnavailable,
@@ -14,7 +14,6 @@ import type {
   RearmOutcome,
   Rehearsal,
 } from '../domain/contract-sender.ts'
-import { keptRead } from '../domain/kept-read.ts'
 import { createCallSender, offeredGasPrice } from './call-sender.ts'
 import {
   decodeContractEvents,

@@ -3,10 +3,9 @@
  * and sends them, one after the other; another process may use the same key (A14) and take a nonce, and then a call is
  * signed again. What a call means is the caller's business.
  */
-import { type BackOffLimits, type Clock, retry } from '@tallystick/service-kit'
+import { type BackOffLimits, type Clock, keptRead, retry } from '@tallystick/service-kit'
 import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import { keptRead } from '../domain/kept-read.ts'
 import type { Transaction } from '../transactions/transaction.ts'
 import type { SendResult, TransactionLedger } from '../transactions/transaction-ledger.ts'
 import { TransactionQueue } from '../transactions/transaction-queue.ts'

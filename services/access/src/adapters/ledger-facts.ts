@@ -2,10 +2,9 @@
  * Facts that several parts of the service need from the ledger: gas price, latest block, rate of HBAR, balances. Requests
  * within about a block share one read.
  */
-import { BoundedMap, type Clock, getOrMake } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, getOrMake, type KeptRead, keptRead } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import type { Hex } from '../domain/access-window.ts'
-import { type KeptRead, keptRead } from '../domain/kept-read.ts'
 import type { Relay } from './relay.ts'
 
 /** A block of the ledger takes about two seconds. */

@@ -1,6 +1,5 @@
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, keptRead } from '@tallystick/service-kit'
 import { fetchJson } from '@tallystick/x402'
-import { keptRead } from '../domain/kept-read.ts'
 import { type PaidResourceReader, ResourceUnavailable } from '../domain/paid-resource-reader.ts'
 import { type LedgerFacts, WEIBAR_PER_TINYBAR } from './ledger-facts.ts'
 

@@ -2,10 +2,9 @@
  * Compares who may count calls on the contract with RECORDER_COUNT. A process that counts alone keeps what it leased; one that
  * does not know of another would share a quota without saying so (A11, A18).
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type Clock, keptRead, pause } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { type Hex, ledgerSeconds } from './access-window.ts'
-import { keptRead } from './kept-read.ts'
 import type { SellerHistory } from './seller-account.ts'
 
 /** How long a finding is used, milliseconds: a change shows within this time, and `/ready` may be asked every second. */

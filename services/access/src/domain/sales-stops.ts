@@ -2,11 +2,10 @@
  * What the seller has to fix before anything is sold: each is red on `/ready`, with a sentence. Open windows are still
  * served, and earlier payments are still opened.
  */
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, keptRead } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessParts } from './access-parts.ts'
 import type { Hex } from './access-window.ts'
-import { keptRead } from './kept-read.ts'
 import type { LedgerClock } from './ledger-clock.ts'
 
 export type SalesStop = {
