@@ -1,13 +1,16 @@
 /** G12: equal processes over one database, on a local X Layer, killed, stopped and woken amid payments. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startLedgerServer } from './testing/postgres-ledger.fixture.ts'
 import {
+  ledgerSize,
   type Processes,
   readPicks,
   sendUntilAnswered,
+  startOddsApi,
   startProcesses,
   sumMetric,
 } from './testing/processes.fixture.ts'
@@ -20,10 +23,15 @@ import {
 import { gradeExample } from './wire/examples.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
-const PAYMENTS = isLong ? 200 : 60
+const PAYMENTS = isLong ? 200 : 40
 const PRICE = 10_000n
 /** Ends a hang. */
 const LIMIT_MS = 240_000
+/** Longer than a process may be silent. */
+const STOPPED_MS = isLong ? 15_000 : 8_000
+const KILL_EVERY_MS = 3_000
+/** How long payments are sent amid faults. */
+const FAULTS_MS = isLong ? 60_000 : 16_000
 
 describe.skipIf(postgresMissing !== undefined)(
   `equal processes${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -44,11 +52,14 @@ describe.skipIf(postgresMissing !== undefined)(
     })
 
     /** Processes over a ledger of the example match. */
-    async function startFilled(count: number, change: Readonly<Record<string, string>> = {}) {
+    async function startFilled(
+      count: number,
+      change?: (machine: number) => Readonly<Record<string, string>>,
+    ) {
       const ledger = await ledgers.ledger()
       await fill({ store: await ledger.open() })
       await ledger.close()
-      const processes = await startProcesses(fixture, { ledger, count, change })
+      const processes = await startProcesses(fixture, { ledger, count, ...(change && { change }) })
       endings.push(() => processes.end())
       return { ledger, processes }
     }
@@ -69,7 +80,7 @@ describe.skipIf(postgresMissing !== undefined)(
     }, async () => {
       const settles = await startCountingFacilitator(fixture.facilitator.url)
       endings.push(() => settles.stop())
-      const { ledger, processes } = await startFilled(3, { FACILITATOR_URL: settles.url })
+      const { ledger, processes } = await startFilled(3, () => ({ FACILITATOR_URL: settles.url }))
       const before = await earned()
       const payments = await signPayments(processes, PAYMENTS)
       const endMs = performance.now() + LIMIT_MS
@@ -91,8 +102,108 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await readPicks(ledger.ownerUrl)).toHaveLength(PAYMENTS)
       expect(await sumMetric(processes.urls(), 'grading_sold_total')).toBe(PAYMENTS)
     })
+
+    test(`X9, G12: ${PAYMENTS} payments amid kill -9 of a process every few seconds, and one stopped for ${STOPPED_MS / 1_000} s and woken: none is charged or kept twice, and each that was charged is answered, alike everywhere`, {
+      timeout: LIMIT_MS,
+    }, async () => {
+      const { ledger, processes } = await startFilled(3)
+      const before = await earned()
+      const payments = await signPayments(processes, PAYMENTS, 500)
+      const over = new AbortController()
+      const faults = disturb(processes, over.signal)
+      const endMs = performance.now() + FAULTS_MS
+      const buying = payments.map(async (payment, at) => {
+        await pauseFor((at * FAULTS_MS) / 2 / PAYMENTS)
+        return Promise.all(
+          [0, 1, 2, 0, 1, 2].map((machine) =>
+            sendUntilAnswered(processes, payment, { machine, endMs }),
+          ),
+        )
+      })
+      const answers = await Promise.all(buying)
+      over.abort()
+      const { kills } = await faults
+      expect(kills).toBeGreaterThan(1)
+      // Whoever has no answer yet asks again; what its dead process never sent is pending until its validity ends.
+      const finalMs = performance.now() + 9_000
+      const again = await Promise.all(
+        payments.flatMap((payment) =>
+          processes
+            .urls()
+            .map((_, machine) =>
+              sendUntilAnswered(processes, payment, { machine, endMs: finalMs }),
+            ),
+        ),
+      )
+      const perPayment = payments.map((_, at) => {
+        const own = [...(answers[at] ?? []), ...again.slice(at * 3, at * 3 + 3)]
+        return new Set(
+          own.flatMap((answer) => answer ?? []).map(({ status, text }) => `${status} ${text}`),
+        )
+      })
+      const charged = Number(((await earned()) - before) / PRICE)
+      expect(perPayment.filter((texts) => texts.size > 1)).toEqual([])
+      expect(perPayment.filter((texts) => texts.size === 1)).toHaveLength(charged)
+      expect(
+        perPayment.flatMap((texts) => [...texts]).every((text) => text.startsWith('200 ')),
+      ).toBe(true)
+      expect(await readPicks(ledger.ownerUrl)).toHaveLength(charged)
+      expect(charged).toBeGreaterThan(PAYMENTS / 2)
+    })
+    test('G12: of three processes with a key one polls; killed, another one does within 10 s; stopped amid a request and woken, it stores nothing', {
+      timeout: LIMIT_MS,
+    }, async () => {
+      const api = await startOddsApi()
+      endings.push(() => api.stop())
+      const { ledger, processes } = await startFilled(3, (machine) => ({
+        ODDS_API_KEY: 'a key',
+        ODDS_API_URL: api.urlOf(machine),
+        ODDS_POLL_SECONDS: '900',
+      }))
+      await expect.poll(api.asked, { timeout: 10_000 }).toHaveLength(1)
+      const size = await ledgerSize(ledger.ownerUrl)
+      api.hold()
+      await processes.kill(api.asked()[0] ?? 0)
+      await expect.poll(api.asked, { timeout: 10_000 }).toHaveLength(2)
+      const [first, second = 0] = api.asked()
+      expect(second).not.toBe(first)
+      processes.signal(second, 'SIGSTOP')
+      api.release()
+      await expect.poll(api.asked, { timeout: 10_000 }).toHaveLength(3)
+      expect(api.asked()[2]).toBe(3 - second - (first ?? 0))
+      processes.signal(second, 'SIGCONT')
+      await expect
+        .poll(() => processes.output(second), { timeout: 10_000 })
+        .toContain('odds could not be polled')
+      expect(await ledgerSize(ledger.ownerUrl)).toBe(size)
+      expect(api.asked()).toHaveLength(3)
+    })
   },
 )
+
+/** Kills one process after another and starts it again; in between, one is stopped and woken. */
+async function disturb(
+  processes: Processes,
+  signal: AbortSignal,
+): Promise<{ readonly kills: number }> {
+  let kills = 0
+  const pauseUnless = (ms: number) => pauseFor(ms, undefined, { signal }).catch(() => undefined)
+  const stopOne = async (): Promise<void> => {
+    processes.signal(2, 'SIGSTOP')
+    await pauseFor(STOPPED_MS)
+    processes.signal(2, 'SIGCONT')
+  }
+  const stopped = stopOne()
+  for (let machine = 0; !signal.aborted; machine = 1 - machine) {
+    await pauseUnless(KILL_EVERY_MS)
+    if (signal.aborted) break
+    await processes.kill(machine)
+    kills += 1
+    await processes.start(machine)
+  }
+  await stopped
+  return { kills }
+}
 
 /** In front of a facilitator: counts what it is asked to settle. */
 async function startCountingFacilitator(to: string) {

@@ -55,7 +55,7 @@ function tokenVerifier({ BASE_URL, TOKEN_SECRET }: GradingConfig, clock: Clock) 
 
 function pollRounds(
   { config, clock }: GradingServiceOptions,
-  ledger: Pick<PollRoundsOptions, 'store' | 'mayPoll'>,
+  polling: Pick<PollRoundsOptions, 'store' | 'mayPoll'>,
   telemetry: Telemetry,
 ) {
   const { ODDS_API_KEY, ODDS_API_MARKETS, ODDS_API_REGIONS, ODDS_API_SPORTS, ODDS_API_URL } = config
@@ -68,7 +68,7 @@ function pollRounds(
     clock,
   }
   return createPollRounds({
-    ...ledger,
+    ...polling,
     feeds: ODDS_API_SPORTS.map((sport) => createOddsApiFeed({ ...source, sport })),
     clock,
     pauseMs: config.ODDS_POLL_SECONDS * 1_000,
@@ -95,7 +95,7 @@ export async function createGradingService(
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
   const stores = ending(await openStores(config, { clock, onProblem }))
-  const { ledger: store, mayPoll, reservations, resumeEveryMs, writeTrouble } = stores
+  const { ledger: store, polling, reservations, resumeEveryMs, writeTrouble } = stores
   // It ends after the payments whose work it does.
   const worker = ending(longWorker(config))
   const longWork = oneAuditPerPayer(worker)
@@ -126,7 +126,7 @@ export async function createGradingService(
     facilitators,
     token,
   })
-  const polls = pollRounds(options, { store, mayPoll }, telemetry)
+  const polls = pollRounds(options, polling, telemetry)
   const rounds = opened.adopt(polls, (running) => running?.close())
   const resumeRounds = createResumeRounds({
     clock,

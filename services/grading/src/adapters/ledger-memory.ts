@@ -252,6 +252,11 @@ export class LedgerDraft implements FoundEvents {
     this.#nextId = found.lastId + 1
   }
 
+  /** The newest event's id, with those of the group so far. */
+  get lastEventId(): number {
+    return this.#nextId - 1
+  }
+
   state(path: string): EventState | undefined {
     return this.#states.get(path)?.state
   }

@@ -16,8 +16,10 @@ import type {
 import { hexOf } from '../domain/ledger-entry.ts'
 import { eventPathOf } from '../domain/markets.ts'
 import type { SearchDialect } from './event-search.ts'
+import { type FiledEvents, type Filing, openFiling } from './filing.ts'
 import { cardSource, type Freshen, type LedgerDraft, type LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
+import { POLLER } from './polled-store.ts'
 import {
   committedOf,
   type EntryRow,
@@ -48,13 +50,28 @@ type LedgerEngine = {
 
 type Parts = Pick<LedgerEngine, 'memory' | 'store'>
 
-/** Decides a slice of observations in a group of writes, and appends its entries. */
+/** Refuses a write of a process that polled until another one took that over. */
+function requirePoller(
+  { run }: { readonly run: (text: string, values: readonly unknown[]) => void },
+  epoch: number | undefined,
+): void {
+  if (epoch !== undefined) run('SELECT require_lease($1, $2)', [POLLER, epoch])
+}
+
+type FiledSlice = FiledEvents & { readonly outcome: IngestOutcome }
+
+/** Decides a slice of observations in a group of writes, and appends its entries; undefined if it must be matched again. */
 const ingestSlice = (
   { memory: { secret }, store }: Parts,
+  filing: Filing,
   { observations, ...batch }: IngestBatch,
-): Promise<IngestOutcome> =>
+): Promise<FiledSlice | undefined> =>
   store.write(
-    ({ append, memory, remember, size }) => {
+    async (tx) => {
+      const { append, memory, remember, rows, size } = tx
+      requirePoller(tx, batch.pollerEpoch)
+      const { lastEventId } = memory
+      if (await filing.mayBeFiled(observations, { lastEventId, rows })) return undefined
       const decision = decideIngest({
         batch,
         found: memory,
@@ -66,17 +83,21 @@ const ingestSlice = (
       for (const { leafHash, path, text } of decision.entries)
         append('ledger', leafHash, [path === undefined ? null : (ids.get(path) ?? null), text])
       remember(() => memory.addIngested(decision, ids))
-      return decision.outcome
+      return { outcome: decision.outcome, ids: [...ids.values()], lastEventId }
     },
     { kind: 'ingest', batch, observations },
   )
 
 async function ingest(engine: LedgerEngine, { observations, ...batch }: IngestBatch) {
   const { observationsPerWrite } = engine
+  const filing = openFiling(batch.matchedAt)
   let outcome = NOTHING_INGESTED
   for (let from = 0; from < observations.length; from += observationsPerWrite) {
     const slice = observations.slice(from, from + observationsPerWrite)
-    outcome = addIngested(outcome, await ingestSlice(engine, { ...batch, observations: slice }))
+    const ingested = await ingestSlice(engine, filing, { ...batch, observations: slice })
+    if (ingested === undefined) return { ...outcome, unmatched: observations.length - from }
+    filing.filed(ingested)
+    outcome = addIngested(outcome, ingested.outcome)
   }
   return outcome
 }
@@ -112,6 +133,7 @@ function createReads({ freshen, source, store }: LedgerEngine) {
     return row && pickOf(row)
   }
   return {
+    lastEventId: async () => (await rows<readonly [number]>(sql.lastEvent))[0]?.[0] ?? 0,
     hasPayload: async (rawSha256) => (await rows(sql.hasPayload, [rawSha256])).length > 0,
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
@@ -158,9 +180,10 @@ export function createLedgerStore(engine: LedgerEngine): GradingStore {
     ...createReads(engine),
     ingest: (batch) => ingest(engine, batch),
     ingestedAtOnce: engine.observationsGathered ?? 0,
-    markPayload: ({ rawSha256, feed, receivedAtSeconds }) =>
-      store.write(({ run }) => {
-        run(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
+    markPayload: ({ rawSha256, feed, pollerEpoch, receivedAtSeconds }) =>
+      store.write((tx) => {
+        requirePoller(tx, pollerEpoch)
+        tx.run(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
       }),
     keepPick: (pick, commit) => keepPick(engine, pick, commit),
     close: () => store.close(),

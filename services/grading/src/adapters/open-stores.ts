@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import {
   checkpointOrigin,
-  type Lease,
   loadCheckpointSeed,
   OWN_LEASE,
   openDiskProbe,
@@ -11,6 +10,7 @@ import {
 } from '@tallystick/journal-store'
 import { checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { openPolledStore, POLLER, type Polling } from './polled-store.ts'
 import {
   type OpenReservationStore,
   openPostgresReservationStore,
@@ -67,8 +67,8 @@ export type Stores = {
   readonly reservations: OpenReservationStore
   /** Why a write would fail or wait now; undefined if it would not. */
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
-  /** Whether this process is the one that polls (G12). */
-  readonly mayPoll: () => Promise<boolean>
+  /** For the process that polls (G12). */
+  readonly polling: Polling
   /** How often to ask for the payments of processes that ended; undefined where no other process serves the store. */
   readonly resumeEveryMs: number | undefined
   /** The process stops: from now on nothing waits long. */
@@ -88,7 +88,7 @@ export async function openStores(
     const ledger = await openSqliteGradingStore(owner)
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
       writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
-      mayPoll: askLease(OWN_LEASE),
+      polling: { mayPoll: async () => OWN_LEASE.isHeld(), store: ledger },
       resumeEveryMs: undefined,
       stopping: () => undefined,
     })
@@ -105,14 +105,14 @@ export async function openStores(
   const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
   const poller = await openPostgresLease(
     door,
-    { schema: 'grading', name: 'poller', process: randomUUID() },
+    { schema: 'grading', name: POLLER, process: randomUUID() },
     { onProblem },
   )
   const process = await openPostgresProcess(door, 'grading', { onProblem })
   const probe = openWriteProbe(door, onProblem)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,
-    mayPoll: askLease(poller),
+    polling: openPolledStore(ledger, poller),
     resumeEveryMs: RESUME_EVERY_MS,
     stopping: () => door.stop(onProblem),
     close: async () => void (await Promise.all([poller.close(), process.close(), probe.end()])),
@@ -121,8 +121,6 @@ export async function openStores(
 
 /** With the six seconds after which a silent process is taken for dead, its payments are another's well within ten. */
 const RESUME_EVERY_MS = 1_000
-
-const askLease = (poller: Pick<Lease, 'isHeld'>) => async () => poller.isHeld()
 
 async function closingTogether(
   ledger: GradingStore,

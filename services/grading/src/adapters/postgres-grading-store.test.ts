@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { openPostgresLease, PostgresDoor } from '@tallystick/journal-store/postgres'
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -8,9 +9,11 @@ import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-st
 import { exportLines } from '../domain/ledger-export.ts'
 import { calibrationColumn } from '../domain/truth-rows.ts'
 import { sameTruth } from '../domain/truth-table.ts'
+import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import {
+  START_SECONDS,
   sampleBatch,
   sampleEvent,
   sampleObservation,
@@ -18,6 +21,7 @@ import {
   samplePrices,
   scored,
 } from '../testing/samples.fixture.ts'
+import { openPolledStore, POLLER } from './polled-store.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const settled = (index: number) =>
@@ -138,6 +142,69 @@ describe.skipIf(postgresMissing !== undefined)(
       )
       expect(await first.head()).toEqual(await second.head())
       expect(await second.verify()).toMatchObject({ kind: 'intact', entries: 93 })
+    })
+
+    test('G12, G15: a match that two processes file for the first time at once, each from a feed of its own, is one event', async () => {
+      const ledger = await ledgers.ledger()
+      const stores = [await ledger.open(), await ledger.open()]
+      const rounds = Array.from({ length: 10 }, (_, round) => round)
+      const filed = rounds.map((round) =>
+        [
+          { feed: 'football-data', league: 'England 1', precision: 'day' as const },
+          { feed: 'the-odds-api', league: 'EPL', precision: 'second' as const },
+        ].map(({ feed, league, precision }) => {
+          const event = sampleEvent({
+            path: `soccer/${feed}.${round}`,
+            league,
+            home: `Home ${round}`,
+            startPrecision: precision,
+          })
+          const observations = [sampleObservation({ event, closes: [samplePrices()] })]
+          const named = { feed, isRedistributable: false, isSynthetic: false }
+          return { feed: named, observations, refusals: [], missingPrices: 0 }
+        }),
+      )
+      // A ledger that is empty takes its first feed's events as they are.
+      await stores[0]?.ingest(settledOnes(1))
+      await expect.poll(async () => (await stores[1]?.head())?.size).toBe(3)
+      const accounts = await Promise.all(
+        filed.flat().map((slice, at) =>
+          ingestPayload({
+            store: stores[at % 2] ?? createGraderFixture().store,
+            raw: Buffer.from(`payload ${at}`),
+            receivedAtSeconds: START_SECONDS,
+            read: () => [slice],
+          }),
+        ),
+      )
+      expect(accounts.map(({ closes }) => closes)).toEqual(accounts.map(() => 1))
+      const { events } = (await stores[0]?.counts()) ?? {}
+      expect(events).toBe(1 + rounds.length)
+      expect(await stores[1]?.verify()).toMatchObject({ kind: 'intact' })
+    })
+
+    test('G12: what a process fetched, that polled until another one did, is refused', async () => {
+      const ledger = await ledgers.ledger()
+      const store = await ledger.open()
+      const door = new PostgresDoor({ ...ledger.identity, Unavailable: GradingStoreUnavailable })
+      const open = async (process: string) => {
+        const named = { schema: 'grading', name: POLLER, process }
+        return ledger.keep(await openPostgresLease(door, named, { onProblem: () => undefined }))
+      }
+      const first = openPolledStore(store, await open('first'))
+      expect(await first.mayPoll()).toBe(true)
+      await first.store.ingest(sampleBatch([settled(1)]))
+      await ledger.tamper("UPDATE grading.leases SET ends_at = '-infinity'")
+      const second = openPolledStore(store, await open('second'))
+      expect(await second.mayPoll()).toBe(true)
+      await expect(first.store.ingest(sampleBatch([settled(2)]))).rejects.toThrow(
+        GradingStoreUnavailable,
+      )
+      const payload = { rawSha256: 'aa', feed: 'the-odds-api', receivedAtSeconds: 1 }
+      await expect(first.store.markPayload(payload)).rejects.toThrow(GradingStoreUnavailable)
+      await second.store.ingest(sampleBatch([settled(3)]))
+      expect((await store.head()).size).toBe(6)
+      expect(await store.hasPayload('aa')).toBe(false)
     })
 
     test('what one process corrected is not graded by the other as it was', async () => {

@@ -16,6 +16,10 @@ export type IngestBatch = {
   /** SHA-256 of the raw bytes, hex. */
   readonly rawSha256: string
   readonly observations: readonly Observation[]
+  /** `lastEventId` of the store before the observations' events were matched with its own; absent where they name them. */
+  readonly matchedAt?: number | undefined
+  /** The poller's holding under which they were fetched: refused once another process polls. */
+  readonly pollerEpoch?: number | undefined
 }
 
 export type IngestOutcome = {
@@ -30,6 +34,8 @@ export type IngestOutcome = {
   readonly unchanged: number
   /** Prices that came after the result, and results that came before the start: none were written. */
   readonly declined: readonly Refusal[]
+  /** So many of the last observations may be of matches that were filed since `matchedAt`: none of those was written. */
+  readonly unmatched?: number
 }
 
 /** A pick under its receipt. */
@@ -98,10 +104,14 @@ export type GradingStore = LedgerReader & {
   ingest(batch: IngestBatch): Promise<IngestOutcome>
   /** Observations below which a call is small: callers combine a payload’s slices first. */
   readonly ingestedAtOnce?: number
+  /** A number that grows with each event that is filed. */
+  lastEventId(): Promise<number>
   /** Whether a payload with this hash was ingested completely. */
   hasPayload(rawSha256: string): Promise<boolean>
   markPayload(
-    payload: Pick<IngestBatch, 'rawSha256' | 'receivedAtSeconds'> & { readonly feed: string },
+    payload: Pick<IngestBatch, 'rawSha256' | 'receivedAtSeconds' | 'pollerEpoch'> & {
+      readonly feed: string
+    },
   ): Promise<void>
   /** Keeps a pick, durable, or returns the one its payment already has; with `commit` the ledger gets its commitment. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>

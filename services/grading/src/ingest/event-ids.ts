@@ -1,7 +1,6 @@
 /**
  * Decides which of the ledger's events a feed means. An id made of day and teams cannot tell a postponed match, or two
- * matches on one day; the feed's own id can. Two processes that ingest the first payload of a match at the same moment
- * could still file it twice; both events would be true, and the poller runs in one process.
+ * matches on one day; the feed's own id can. What others file between this and the write is found there (filing.ts).
  */
 
 import { hash } from 'node:crypto'

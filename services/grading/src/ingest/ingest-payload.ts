@@ -1,7 +1,42 @@
+/** How often a slice's events are matched again because others filed the same matches meanwhile: once is rare, twice is nobody's luck. */
+const MATCHES_MAX = 10
+
+/** Files a slice's observations under the events that the ledger has of their matches, whoever else files at the same time. */
+async function fileSlice(
+  { isFirst, store }: { readonly store: GradingStore; readonly isFirst: boolean },
+  { observations, ...batch }: IngestBatch,
+): Promise<{ readonly ingested: IngestOutcome; readonly alike: readonly AlikeEvents[] }> {
+  let [ingested, left] = [NOTHING_INGESTED, observations]
+  let alike: readonly AlikeEvents[] = []
+  for (let tries = 0; left.length > 0; tries += 1) {
+    if (tries === MATCHES_MAX)
+      throw new GradingStoreUnavailable('others file the same matches again and again')
+    const matchedAt = await store.lastEventId()
+    const matched = await matchFeedEvents(store, left)
+    // A ledger that another feed began meanwhile is not empty any more.
+    const joined =
+      isFirst && tries === 0
+        ? { observations: matched, alike: [] }
+        : await joinFeeds({ store, feed: batch.feed.feed, observations: matched })
+    const outcome = await store.ingest({ ...batch, matchedAt, observations: joined.observations })
+    ingested = addIngested(ingested, outcome)
+    const done = left.length - (outcome.unmatched ?? 0)
+    const filed = new Set(joined.observations.slice(0, done).map(({ event }) => event.path))
+    alike = [...alike, ...joined.alike.filter(({ event }) => filed.has(event))]
+    left = left.slice(done)
+  }
+  return { ingested, alike }
+}
+
 /** Ingests a payload into the ledger once per content, slice by slice, with a running account. */
 import { hash } from 'node:crypto'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import type { GradingStore, IngestOutcome } from '../domain/grading-store.ts'
+import {
+  type GradingStore,
+  GradingStoreUnavailable,
+  type IngestBatch,
+  type IngestOutcome,
+} from '../domain/grading-store.ts'
 import type { Normalised, Refusal } from '../domain/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { parseJson } from './accept-price.ts'
@@ -79,16 +114,15 @@ export async function ingestPayload(options: {
   if (account.isRepeated) return account
   // The first feed of a ledger finds no other's matches.
   const isFirst = (await store.head()).size === 0
+  const batch = { receivedAtSeconds, rawSha256 }
   let feedName: string | undefined
   const slices = gathered(options.read(), store.ingestedAtOnce ?? 0)
   for (const { feed, observations, refusals, missingPrices, ignoredColumns = [] } of slices) {
     feedName = feed.feed
-    const matched = await matchFeedEvents(store, observations)
-    const { observations: joined, alike } = isFirst
-      ? { observations: matched, alike: [] }
-      : await joinFeeds({ store, feed: feed.feed, observations: matched })
-    const batch = { feed, observations: joined, receivedAtSeconds, rawSha256 }
-    const ingested = observations.length === 0 ? NOTHING_INGESTED : await store.ingest(batch)
+    const { alike, ingested } = await fileSlice(
+      { store, isFirst },
+      { ...batch, feed, observations },
+    )
     account = {
       ...account,
       ...addIngested(account, ingested),

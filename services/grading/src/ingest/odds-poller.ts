@@ -115,7 +115,11 @@ export async function pollOdds(options: {
   return { account, ...(await finaliseStarted(store, receivedAtSeconds)) }
 }
 
+/** Between two looks of a process whether it is the one that polls, milliseconds. */
+const LOOK_MS = 1_000
+
 export type PollRoundsOptions = {
+  /** What is stored in it after another process has become the one that polls is refused. */
   readonly store: GradingStore
   /** Whether this process is the one that polls. */
   readonly mayPoll: () => Promise<boolean>
@@ -126,7 +130,10 @@ export type PollRoundsOptions = {
   readonly onFailed: (error: unknown) => void
 }
 
-/** The poller's rounds: one sport after another, then a pause; a failure costs one sport one round. */
+/**
+ * The poller's rounds: one sport after another, then a pause; a failure costs one sport one round. A process that may not poll
+ * looks every second: it begins once the one that polled is gone.
+ */
 export function createPollRounds(options: PollRoundsOptions) {
   const { clock, feeds, mayPoll, onFailed, onPolled, pauseMs, store } = options
   const closing = new AbortController()
@@ -141,10 +148,15 @@ export function createPollRounds(options: PollRoundsOptions) {
       if (!signal.aborted) onFailed(error)
     }
   }
+  let nextRoundAtMs = Number.NEGATIVE_INFINITY
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      for (const feed of feeds) await poll(feed)
-      await pause(clock, pauseMs, signal)
+      if (clock.unixMs() >= nextRoundAtMs && (await mayPoll())) {
+        nextRoundAtMs = clock.unixMs() + pauseMs
+        for (const feed of feeds) await poll(feed)
+      }
+      const leftMs = nextRoundAtMs - clock.unixMs()
+      await pause(clock, leftMs > 0 ? leftMs : LOOK_MS, signal)
     }
   }
   return {

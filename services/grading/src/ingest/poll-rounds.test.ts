@@ -119,6 +119,27 @@ describe('the poller’s rounds', () => {
     expect(polls).toEqual(['one', 'other', 'other'])
   })
 
+  test('G12: a process that may not poll begins a second after it may, and keeps its own pause if its place goes and comes back', async () => {
+    let isMine = false
+    const feed = { fetchOdds: async () => Buffer.from('[]') }
+    const { clock, polled, rounds } = roundsOf([feed], async () => isMine)
+    rounds.start()
+    await clock.advanceMsSettled(PAUSE_MS * 10)
+    expect(polled()).toBe(0)
+    isMine = true
+    await clock.advanceMsSettled(1_000)
+    await expect.poll(polled).toBe(1)
+    isMine = false
+    await clock.advanceMsSettled(PAUSE_MS / 2)
+    isMine = true
+    await clock.advanceMsSettled(PAUSE_MS / 4)
+    expect(polled()).toBe(1)
+    await clock.advanceMsSettled(PAUSE_MS / 4)
+    await expect.poll(polled).toBe(2)
+    await rounds.close()
+    expect(clock.pendingCount()).toBe(0)
+  })
+
   test('a failing sport loses one round, and no other sport does', async () => {
     let isDown = true
     const flaky = {

@@ -54,6 +54,7 @@ const METHODS = {
   events: true,
   searchEvents: true,
   ingest: true,
+  lastEventId: true,
   hasPayload: true,
   markPayload: true,
   keepPick: true,

@@ -1,11 +1,13 @@
 /** Equal processes of the service over one database, each as on a machine of its own, and customers who send a payment to all. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { PostgresServer } from '@tallystick/journal-store/postgres-server'
 import { runSql } from '@tallystick/journal-store/postgres-server'
 import { startGradingProcess } from './grading-process.fixture.ts'
 import type { PostgresLedger } from './postgres-ledger.fixture.ts'
-import { grade, send, type XLayerFixture } from './xlayer.fixture.ts'
+import { grade, posted, type XLayerFixture } from './xlayer.fixture.ts'
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>
 
@@ -17,10 +19,10 @@ export async function startProcesses(
   options: {
     readonly ledger: Pick<PostgresLedger, 'url'>
     readonly count: number
-    readonly change?: Readonly<Record<string, string>>
+    readonly change?: (machine: number) => Readonly<Record<string, string>>
   },
 ) {
-  const { change, count, ledger } = options
+  const { change = () => ({}), count, ledger } = options
   const all: Started[] = []
   const live = new Map<number, { readonly process: Started; readonly url: string }>()
   const start = async (machine: number): Promise<void> => {
@@ -28,7 +30,7 @@ export async function startProcesses(
       fixture.environment(join(`machine-${machine}`), {
         DATABASE_URL: ledger.url,
         CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64'),
-        ...change,
+        ...change(machine),
       }),
     )
     all.push(process)
@@ -66,8 +68,19 @@ export async function sumMetric(urls: readonly string[], name: string): Promise<
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
+type SignedPayment = { readonly headers: Record<string, string>; readonly body: unknown }
+
 /** Between two attempts of a customer, milliseconds. */
 const AGAIN_MS = 250
+
+/** A proxy's time-out, milliseconds: it goes to another process then. */
+const ANSWER_MS = 10_000
+
+async function fetchText(url: string, { body, headers }: SignedPayment) {
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  const answer = await fetch(url, { ...posted(body, headers), signal })
+  return { status: answer.status, text: await answer.text() }
+}
 
 /**
  * Sends a payment to one process and, like a proxy's customer, to any other where that one is gone, until it is answered
@@ -75,7 +88,7 @@ const AGAIN_MS = 250
  */
 export async function sendUntilAnswered(
   processes: Pick<Processes, 'url' | 'urls'>,
-  payment: { readonly headers: Record<string, string>; readonly body: unknown },
+  payment: SignedPayment,
   by: { readonly machine: number; readonly endMs: number },
 ): Promise<{ readonly status: number; readonly text: string } | undefined> {
   for (let tries = 0; performance.now() < by.endMs; tries += 1) {
@@ -83,11 +96,8 @@ export async function sendUntilAnswered(
     const own = processes.url(by.machine)
     const url = tries === 0 && own !== '' ? own : urls[(by.machine + tries) % urls.length]
     if (url !== undefined) {
-      const answer = await send(grade({ baseUrl: url }), payment.headers, payment.body).catch(
-        () => undefined,
-      )
-      if (answer !== undefined && answer.status < 500)
-        return { status: answer.status, text: answer.text }
+      const answer = await fetchText(grade({ baseUrl: url }), payment).catch(() => undefined)
+      if (answer !== undefined && answer.status < 500) return answer
     }
     await pauseFor(AGAIN_MS)
   }
@@ -98,4 +108,53 @@ export async function sendUntilAnswered(
 export async function readPicks(ownerUrl: PostgresServer['url']): Promise<readonly string[]> {
   const { rows } = await runSql(ownerUrl, 'SELECT payment_id FROM grading.picks')
   return rows.map((row: { readonly payment_id: string }) => row.payment_id)
+}
+
+/** The Odds API, where each process asks under a path of its own, `/0` for the first. */
+export async function startOddsApi() {
+  const asked: number[] = []
+  const waiting: (() => void)[] = []
+  let isHeld = false
+  const server = createServer((request, response) => {
+    asked.push(Number(request.url?.slice(1, 2)))
+    if (isHeld) waiting.push(() => response.end(JSON.stringify([comingMatch()])))
+    else response.end('[]')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    urlOf: (machine: number): string => `http://127.0.0.1:${port}/${machine}`,
+    /** Which process asked, each time. */
+    asked: (): readonly number[] => asked,
+    /** From now on questions wait; they are answered with a match. */
+    hold: (): void => void (isHeld = true),
+    /** Answers them; what is asked from now on has no match. */
+    release(): void {
+      isHeld = false
+      for (const answer of waiting.splice(0)) answer()
+    },
+    stop: async (): Promise<void> => void server.close(),
+  }
+}
+
+/** A match of the next hour, with prices of now. */
+function comingMatch() {
+  const now = new Date().toISOString()
+  const outcomes = ['Arsenal', 'Chelsea', 'Draw'].map((name) => ({ name, price: 3.1 }))
+  const markets = [{ key: 'h2h', last_update: now, outcomes }]
+  return {
+    id: 'a coming match',
+    sport_key: 'soccer_epl',
+    commence_time: new Date(Date.now() + 3_600_000).toISOString(),
+    home_team: 'Arsenal',
+    away_team: 'Chelsea',
+    bookmakers: [{ key: 'pinnacle', last_update: now, markets }],
+  }
+}
+
+/** Entries that the ledger has. */
+export async function ledgerSize(ownerUrl: string): Promise<number> {
+  const { rows } = await runSql(ownerUrl, 'SELECT size FROM grading.journals')
+  return Number(rows[0]?.['size'])
 }
