@@ -146,6 +146,25 @@ describe('A18: a covered call', () => {
       `${agentAddress(1)}/${next.windowExpiresAtSeconds}`,
     ])
   })
+
+  test.each([1, 3])(
+    'A18: calls that come after their window’s end use what its lease has left (%i that record)',
+    async (recorderCount) => {
+      start({ recorderCount })
+      await bench.clock.advanceMsSettled(WINDOW_END_SECONDS * 1000 - START_MS - 1_000)
+      await bench.callInTurn(4)
+      const late = bench.call()
+      const records = bench.countsSent().length
+      await bench.clock.advanceMsSettled(31_000)
+      // Another agent's record is when idle leases are looked for.
+      await bench.callInTurn(1, { call: { agent: agentAddress(2) } })
+      const outcome = await bench.currentOutcome(bench.recorder.record(late))
+      expect(outcome).toMatchObject({ kind: 'recorded' })
+      expect(bench.countsSent()).toHaveLength(records + 1)
+      await bench.clock.advanceMsSettled(60_000)
+      expect(bench.recorder.leasedCalls(late)).toBe(0)
+    },
+  )
 })
 
 describe('A18: a lease that is not counted covers no further call', () => {

@@ -1,7 +1,7 @@
 /**
  * Leases (A18): an entry counts the next calls of its agent's window in advance, and each of them is answered with that
  * entry's transaction. This file says how many it counts, which calls a lease covers, and when unused ones go back. A
- * window never has more unused leased calls than its longest lease, and a lease ends with its window. Within it leases never
+ * window never has more unused leased calls than its longest lease, and a lease serves no other window. Within it leases never
  * get shorter, and where one process records nothing goes back before SIGTERM: so any use of a window takes as many entries
  * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process, and
  * one that has made them all leaves the rest to the others. Only calls that a receipt shows as counted go back: a failed
@@ -12,6 +12,7 @@ import type { RecorderParts } from './recorder-parts.ts'
 import { type PendingCall, SealedEntry } from './usage-batch.ts'
 import {
   EXTEND_MS,
+  FORGET_AFTER_SECONDS,
   FORGET_SWEEP_MS,
   IDLE_ENTRIES_MAX,
   LEASE_IDLE_MS,
@@ -145,9 +146,8 @@ export class UsageLeases {
     const isIdle = (window: UsageWindow): boolean => {
       const calls = this.#countReturnable(window)
       const isQuiet = nowMs - window.lastCallAtMs >= LEASE_IDLE_MS
-      return calls > 0 && isQuiet && mayGiveBack(window.state, calls)
+      return calls > 0 && isQuiet && mayGiveBack(window.state, calls) && !this.#hasEnded(window)
     }
-    this.#forgetClosed([...this.#open.keys()])
     return [...this.#open.keys()].filter(isIdle).slice(0, IDLE_ENTRIES_MAX)
   }
 
@@ -166,6 +166,7 @@ export class UsageLeases {
 
   /** Gives back the unused part of every lease that has been counted. */
   giveBackAll(): void {
+    this.#forgetEnded(0)
     this.#giveBack([...this.#open.keys()])
   }
 
@@ -194,15 +195,18 @@ export class UsageLeases {
   }
 
   #giveBack(windows: readonly UsageWindow[]): void {
-    this.#forgetClosed(windows)
-    this.#options.giveBack(windows.filter((window) => this.#findCounted(window).length > 0))
+    const counted = windows.filter((window) => this.#findCounted(window).length > 0)
+    this.#options.giveBack(counted.filter((window) => !this.#hasEnded(window)))
   }
 
   /** The next window's counter starts at 0: nothing needs to go back to one that is over. */
-  #forgetClosed(windows: readonly UsageWindow[]): void {
-    const nowMs = this.#options.clock.unixMs()
-    for (const window of windows)
-      if (window.windowExpiresAtSeconds * 1000 <= nowMs) this.#open.delete(window)
+  #hasEnded({ windowExpiresAtSeconds }: UsageWindow, lateSeconds = 0): boolean {
+    return windowExpiresAtSeconds + lateSeconds <= this.#options.clock.unixMs() / 1000
+  }
+
+  #forgetEnded(lateSeconds: number): void {
+    for (const window of this.#open.keys())
+      if (this.#hasEnded(window, lateSeconds)) this.#open.delete(window)
   }
 
   /** The contract counts calls that nobody made and that do not go back. */
@@ -214,7 +218,8 @@ export class UsageLeases {
 
   #sweep(): void {
     const { clock } = this.#options
-    this.#forgetClosed([...this.#open.keys()])
+    // Until then calls that were admitted before the end still use them.
+    this.#forgetEnded(FORGET_AFTER_SECONDS)
     for (const window of this.#recent)
       if (clock.unixMs() - window.lastCallAtMs > EXTEND_MS) this.#recent.delete(window)
     const isDone = this.isEmpty && this.#recent.size === 0

@@ -167,8 +167,8 @@ async function countingProblems(
     if (buyer === agent && answer.body.metering !== undefined)
       add(answer.body.subscription.expiresAt)
   const failed = calls.filter((call) => call.agent === agent && call.status === 502).length
-  // A18: calls that each process has counted in advance and not given back yet.
-  const unusedMax = stack.replicas.length * (leaseCallsMax(callsAllowed) - 1)
+  // A18: calls that each process has counted in advance and not given back yet. While batches wait it tops them up.
+  const unusedMax = stack.replicas.length * leaseCallsMax(callsAllowed)
   const problems: string[] = []
   for (const [window, times] of served) {
     const onLedger = counted.get(window) ?? 0
