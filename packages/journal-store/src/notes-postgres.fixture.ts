@@ -26,17 +26,7 @@ CREATE TABLE ${table} (at bigint PRIMARY KEY, leaf_hash bytea NOT NULL, ${column
 CREATE TABLE ${table}_nodes (place bigint PRIMARY KEY, hash bytea NOT NULL);
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table} EXECUTE FUNCTION keep();
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ${table}_nodes EXECUTE FUNCTION keep();
-INSERT INTO journals VALUES ('${name}', 0, '');
-CREATE FUNCTION append_${table}(
-  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[], cells ${type}[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM grow_journal('${name}', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO ${table} SELECT expected_size + n - 1, leaf, cell
-    FROM unnest(leaf_hashes, cells) WITH ORDINALITY AS entries (leaf, cell, n);
-  INSERT INTO ${table}_nodes SELECT expected_size / 256 + n - 1, hash
-    FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
-END $$;`
+INSERT INTO journals VALUES ('${name}', 0, '');`
 
 export type PostgresNotes = PostgresStore<'notes', NoteCounts, string>
 

@@ -11,8 +11,9 @@ import type { JournalTable, StoreKind } from './store-kind.ts'
 import { messageOf } from './unavailable.ts'
 
 /**
- * A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. Beside it are `<table>_nodes (place, hash)`
- * and the function `append_<table>(size, peaks, nodes, leaves, …cells)`, whose cells are arrays in the order of these columns.
+ * A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. Beside it is `<table>_nodes (place, hash)`,
+ * and migrating makes the function `append_<table>(size, peaks, nodes, leaves, …cells)`, whose cells are arrays in the order of these
+ * columns.
  */
 export type PostgresJournalTable = JournalTable & {
   /** Text that is hashed is kept as bytes: no collation touches it, and it may hold a NUL. */
@@ -27,7 +28,7 @@ export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJou
   /** Role of the service: it reads, and appends by function. */
   readonly appRole: string
   /**
-   * The store's own schema, behind `postgres-journals.schema.sql`: its tables, its journals, their heads and functions, and the
+   * The store's own schema, behind `postgres-journals.schema.sql`: its tables, its journals and their heads, and the
    * rights of the service's role besides reading; then one step for each release that changes it. No name has a schema.
    */
   readonly migrations: readonly string[]
@@ -45,6 +46,29 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
 GRANT USAGE ON SCHEMA ${schema} TO ${appRole};
 GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${appRole};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};`
+
+/**
+ * What adds rows to one journal and moves its head on. It runs with its owner's rights, so that the service's role appends to a
+ * journal and changes no row of it. Where a step gives the journal another column, the function without it stays for processes
+ * of the release before.
+ */
+function appendSql(journal: string, { columns, table }: PostgresJournalTable): string {
+  const names = columns.map(({ name }) => name)
+  const parameters = columns.map(({ name, type }) => `new_${name} ${type}[]`)
+  return `
+CREATE OR REPLACE FUNCTION append_${table}(
+  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[], ${parameters.join(', ')}
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM grow_journal('${journal}', expected_size, cardinality(leaf_hashes), new_peaks);
+  INSERT INTO ${table} (at, leaf_hash, ${names.join(', ')})
+    SELECT expected_size + n - 1, leaf, ${names.join(', ')}
+      FROM unnest(leaf_hashes, ${names.map((name) => `new_${name}`).join(', ')})
+        WITH ORDINALITY AS entries (leaf, ${names.join(', ')}, n);
+  INSERT INTO ${table}_nodes
+    SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
+END $$;`
+}
 
 const readJournalsSchema = (): string =>
   readFileSync(new URL('./postgres-journals.schema.sql', import.meta.url), 'utf8')
@@ -65,7 +89,7 @@ export async function migratePostgresStore<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: Omit<PostgresOptions, 'Unavailable'>,
 ): Promise<void> {
-  const { appRole, migrations, schema, Unavailable } = kind
+  const { appRole, journals, migrations, schema, Unavailable } = kind
   const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
   const line = await door.find()
   try {
@@ -81,6 +105,9 @@ export async function migratePostgresStore<Name extends string>(
       throw new Error(`its schema ${applied} is newer than this program`)
     if (applied === 0) await line.run(readJournalsSchema())
     for (const migration of migrations.slice(applied)) await line.run(migration)
+    if (applied < migrations.length)
+      for (const [journal, table] of Object.entries<PostgresJournalTable>(journals))
+        await line.run(appendSql(journal, table))
     // A role's rights cover only what exists when they are granted.
     await line.run(rightsOf(kind))
     await line.ask(

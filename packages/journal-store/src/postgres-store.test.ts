@@ -25,6 +25,9 @@ const KILLS = process.env['TALLYSTICK_LONG'] === '1' ? 50 : 3
 /** The administrator switches triggers off, as no role of the service can. */
 const FREELY = 'SET session_replication_role = replica;'
 
+const appendTo = (at: number, cells: string): string =>
+  `SELECT notes.append_notes(${at}, repeat('x', 32)::bytea, '{}', ARRAY[sha256('x')], ${cells})`
+
 describe.skipIf(postgresMissing !== undefined)(
   `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
@@ -127,6 +130,30 @@ describe.skipIf(postgresMissing !== undefined)(
         const stale = `SELECT notes.append_notes(0, sha256('x'), '{}', ARRAY[sha256('x')], ARRAY['x'])`
         await expect(runSql(appUrl, stale)).rejects.toThrow(/moved on/)
         expect(await texts()).toEqual(['one'])
+      })
+
+      it('a step may give a journal a column: what appends to it follows, and processes of before go on', async () => {
+        const columns = [
+          ...POSTGRES_NOTES.journals.notes.columns,
+          { name: 'language', type: 'text' },
+        ] as const
+        const migrations = [
+          ...POSTGRES_NOTES.migrations,
+          'ALTER TABLE notes ADD COLUMN language text',
+        ]
+        const notes = { ...POSTGRES_NOTES.journals.notes, columns }
+        const kind = { ...POSTGRES_NOTES, journals: { notes }, migrations }
+        await migratePostgresStore(kind, notesOptions(database.owner, databasePath))
+        await runSql(appUrl, appendTo(0, "ARRAY['one']"))
+        await runSql(appUrl, appendTo(1, "ARRAY['two'], ARRAY['nl']"))
+        const { rows } = await runSql(
+          database.owner,
+          'SELECT text, language FROM notes.notes ORDER BY at',
+        )
+        expect(rows).toEqual([
+          { text: 'one', language: null },
+          { text: 'two', language: 'nl' },
+        ])
       })
 
       it('several may migrate at once; another version than the program’s is refused', async () => {

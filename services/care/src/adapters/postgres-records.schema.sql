@@ -48,20 +48,6 @@ CREATE TABLE user_versions_nodes ( -- roots of 256 leaves
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON user_versions EXECUTE FUNCTION keep();
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON user_versions_nodes EXECUTE FUNCTION keep();
 INSERT INTO journals VALUES ('user', 0, '');
-CREATE FUNCTION append_user_versions(
-  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
-  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[],
-  list_changes bigint[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM grow_journal('user', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO user_versions (at, leaf_hash, chain, version, written_at, body, place, changes_list)
-    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place, changes_list
-      FROM unnest(leaf_hashes, chains, versions, times, bodies, places, list_changes)
-        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, changes_list, n);
-  INSERT INTO user_versions_nodes
-    SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
-END $$;
 
 CREATE TABLE assistant_versions (
   at bigint PRIMARY KEY CHECK (at >= 0),
@@ -85,20 +71,6 @@ CREATE TABLE assistant_versions_nodes (
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON assistant_versions EXECUTE FUNCTION keep();
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON assistant_versions_nodes EXECUTE FUNCTION keep();
 INSERT INTO journals VALUES ('assistant', 0, '');
-CREATE FUNCTION append_assistant_versions(
-  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[],
-  chains bigint[], versions bigint[], times text[], bodies bytea[], places bigint[],
-  list_changes bigint[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM grow_journal('assistant', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO assistant_versions (at, leaf_hash, chain, version, written_at, body, place, changes_list)
-    SELECT expected_size + n - 1, leaf, chain, version, written_at, body, place, changes_list
-      FROM unnest(leaf_hashes, chains, versions, times, bodies, places, list_changes)
-        WITH ORDINALITY AS entries (leaf, chain, version, written_at, body, place, changes_list, n);
-  INSERT INTO assistant_versions_nodes
-    SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
-END $$;
 
 CREATE TABLE requests ( -- signed writes that may be sent again (C14)
   mac_hash text COLLATE "C" PRIMARY KEY, -- SHA-256 of the signed write's MAC, hex

@@ -16,17 +16,6 @@ CREATE TABLE entries_nodes ( -- roots of 256 leaves
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON entries EXECUTE FUNCTION keep();
 CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON entries_nodes EXECUTE FUNCTION keep();
 INSERT INTO journals VALUES ('ledger', 0, '');
-CREATE FUNCTION append_entries(
-  expected_size bigint, new_peaks bytea, node_hashes bytea[], leaf_hashes bytea[], events bigint[], texts bytea[]
-) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  PERFORM grow_journal('ledger', expected_size, cardinality(leaf_hashes), new_peaks);
-  INSERT INTO entries (at, leaf_hash, event, text)
-    SELECT expected_size + n - 1, leaf, event, text
-      FROM unnest(leaf_hashes, events, texts) WITH ORDINALITY AS appended (leaf, event, text, n);
-  INSERT INTO entries_nodes
-    SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
-END $$;
 
 CREATE TABLE events ( -- index of the ledger
   id bigint PRIMARY KEY, -- under it its entries are filed; the next one under the lock of the head
