@@ -66,7 +66,11 @@ const context: CallContext = {
   limits: DEFAULT_MCP_LIMITS,
   verifyUrl: undefined,
   unheard: { heard: () => undefined },
-  recordIndex: new RecordIndex(store, DEFAULT_MCP_LIMITS.searchChainsMax),
+  recordIndex: new RecordIndex({
+    store,
+    clock: systemClock,
+    chainsMax: DEFAULT_MCP_LIMITS.searchChainsMax,
+  }),
   changeCursors: createChangeCursors(Buffer.alloc(32)),
   principal: { sub: 'bench', scopes: ['care.read.user'] },
 }

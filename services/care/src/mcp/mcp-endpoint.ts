@@ -4,7 +4,7 @@ import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import { countVersions } from '../domain/position.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
-import { type RecordStore, RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
+import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
@@ -158,8 +158,11 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
 }
 
 /** Reads the records ahead of the first search; what cannot be read now, that reads, or says why not. */
-function openRecordIndex(store: RecordStore, { searchChainsMax }: McpLimits): RecordIndex {
-  const index = new RecordIndex(store, searchChainsMax)
+function openRecordIndex(
+  { clock, store }: Pick<McpServices, 'clock' | 'store'>,
+  { searchChainsMax: chainsMax }: McpLimits,
+): RecordIndex {
+  const index = new RecordIndex({ store, clock, chainsMax })
   void index.fill().catch(() => undefined)
   return index
 }
@@ -178,7 +181,7 @@ function servicesOf(
   const audio = speech && createRecordAudio({ speech, onFailure })
   const changeCursors = createChangeCursors(eventKey)
   const said = { serviceName, version, verifyUrl, language, timeZone }
-  const recordIndex = openRecordIndex(store, limits)
+  const recordIndex = openRecordIndex(deps, limits)
   const made = { audio, limits, unheard, recordIndex, changeCursors }
   return { store, clock, noteRead, ...made, ...said }
 }

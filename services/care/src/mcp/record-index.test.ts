@@ -3,7 +3,7 @@
 import { createKeyRing } from '@tallystick/hashchain'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock, Secret } from '@tallystick/service-kit'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eraseChain, freeChain, openStores } from '../adapters/open-stores.ts'
 import { useRecordServer } from '../adapters/postgres-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
@@ -70,7 +70,7 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
     const clock = manualClock(Date.UTC(2026, 10, 28))
     const stores = await openStores(config(), { clock, onProblem: () => undefined })
     ;({ records: store } = stores)
-    index = new RecordIndex(store, 1_000)
+    index = new RecordIndex({ store, clock, chainsMax: 1_000 })
     close = () => stores.close()
   }
   beforeEach(async () => {
@@ -124,5 +124,29 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
     await close()
     await open()
     expect([await patientsOf('ibuprofen'), await patientsOf('paracetamol')]).toEqual([[], ['bo']])
+  })
+
+  it('reads ahead in small pages with a rest behind each, and a search waits for none', async () => {
+    await Promise.all(Array.from({ length: 100 }, (_, at) => write(`p${at}`, 'Take aspirin.')))
+    const clock = manualClock(0)
+    let pages = 0
+    const counted: RecordStore = {
+      ...store,
+      heads: (query) => {
+        pages += 1
+        return store.heads(query)
+      },
+    }
+    index = new RecordIndex({ store: counted, clock, chainsMax: 1_000 })
+    const filled = index.fill()
+    for (const page of [1, 2]) {
+      await vi.waitFor(() => expect(clock.pendingCount()).toBe(1))
+      expect(pages).toBe(page)
+      clock.advanceMs(10)
+    }
+    await vi.waitFor(() => expect(clock.pendingCount()).toBe(1))
+    expect(await patientsOf('p99')).toEqual(['p99'])
+    await filled
+    expect(clock.pendingCount()).toBe(0)
   })
 }

@@ -4,6 +4,7 @@
  * withdrawn since is not found.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Clock, pause } from '@tallystick/service-kit'
 import {
   type ChainHead,
   placeBehind,
@@ -16,8 +17,10 @@ import { WordIndex } from '../domain/word-index.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 
-/** Records taken up between two turns of the event loop: some milliseconds. */
-const PAGE_RECORDS = 100
+/** Records taken up between two turns of the event loop: a millisecond. */
+const PAGE_RECORDS = 32
+/** Rest behind each page that no search waits for, milliseconds: reading ahead takes a tenth of the one thread. */
+const REST_MS = 10
 
 type IndexedStore = Pick<
   RecordStore,
@@ -34,19 +37,30 @@ function saidBy(latest: ReadOutcome): string | undefined {
     : undefined
 }
 
+type IndexOptions = {
+  readonly store: IndexedStore
+  readonly clock: Pick<Clock, 'after'>
+  /** Bounds its memory, for each audience: about 1.5 KB a record. */
+  readonly chainsMax: number
+}
+
 /** The records of one audience; nothing of the other one moves it (C30). */
 class AudienceIndex {
   readonly #audience: Audience
   readonly #store: IndexedStore
+  readonly #clock: Pick<Clock, 'after'>
   readonly #chainsMax: number
   #words = new WordIndex()
+  /** Aborted once a search waits: there are no more rests. */
+  readonly #rests = new AbortController()
   /** Versions of this audience that it covers, and the place behind them; undefined before the first. */
   #covered: { readonly size: number; readonly place: number } | undefined
   #running: Promise<void> | undefined
 
-  constructor(audience: Audience, store: IndexedStore, chainsMax: number) {
+  constructor(audience: Audience, { chainsMax, clock, store }: IndexOptions) {
     this.#audience = audience
     this.#store = store
+    this.#clock = clock
     this.#chainsMax = chainsMax
   }
 
@@ -57,6 +71,12 @@ class AudienceIndex {
   /** Whether it has no room for another record, so that there may be some that it does not know. */
   get isFull(): boolean {
     return this.#words.size >= this.#chainsMax
+  }
+
+  /** The same for a search, which waits for no rest. */
+  currentNow(): Promise<void> {
+    this.#rests.abort()
+    return this.current()
   }
 
   /** Resolves when it holds what was committed before the call. */
@@ -89,6 +109,7 @@ class AudienceIndex {
       for (const head of heads) this.#put(head, head.record?.value ?? '')
       after = heads.at(-1)?.sequence
       if (heads.length < PAGE_RECORDS || this.isFull) return
+      await pause(this.#clock, REST_MS, this.#rests.signal)
       await nextTurn()
     }
   }
@@ -105,6 +126,7 @@ class AudienceIndex {
         else this.#put(slot, said)
       }
       place = rows.length < PAGE_RECORDS ? to : (rows.at(-1)?.place ?? to) + 1
+      await nextTurn()
     }
   }
 
@@ -117,16 +139,15 @@ export class RecordIndex {
   readonly #store: IndexedStore
   readonly #of: Readonly<Record<Audience, AudienceIndex>>
 
-  /** `chainsMax` bounds its memory, for each audience: about 1.5 KB a record. */
-  constructor(store: IndexedStore, chainsMax: number) {
-    this.#store = store
+  constructor(options: IndexOptions) {
+    this.#store = options.store
     this.#of = {
-      user: new AudienceIndex('user', store, chainsMax),
-      assistant: new AudienceIndex('assistant', store, chainsMax),
+      user: new AudienceIndex('user', options),
+      assistant: new AudienceIndex('assistant', options),
     }
   }
 
-  /** Reads the store ahead of the first search. */
+  /** Reads the store ahead of the first search, with rests: others' requests are answered as if it did not. */
   async fill(): Promise<void> {
     for (const audience of AUDIENCES) await this.#of[audience].current()
   }
@@ -147,7 +168,7 @@ export class RecordIndex {
   }> {
     await this.#store.catchUp()
     const asked = new Set(reach.map(({ audience }) => audience))
-    await Promise.all([...asked].map((audience) => this.#of[audience].current()))
+    await Promise.all([...asked].map((audience) => this.#of[audience].currentNow()))
     const best = reach
       .flatMap(({ audience, patient }) => this.#of[audience].words.find(words, { limit, patient }))
       .toSorted((left, right) => right.score - left.score)
