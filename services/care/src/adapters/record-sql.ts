@@ -249,7 +249,8 @@ function recordSql(dialect: Dialect) {
     /** Topics freed at places from $1 to $2, in their order. */
     freesBehind: `SELECT f.user_size, f.assistant_size, c.patient, c.domain, c.audience, c.erased_leaves FROM frees f JOIN chains c ON c.id = f.chain
       WHERE f.user_size + f.assistant_size >= $1 AND f.user_size + f.assistant_size <= $2 ORDER BY f.number`,
-    countFrees: `SELECT count(*) FROM frees f JOIN chains c ON c.id = f.chain WHERE c.audience = $1`,
+    // A cross join keeps SQLite from beginning with all chains.
+    countFrees: `SELECT count(*) FROM frees f CROSS JOIN chains c WHERE c.id = f.chain AND c.audience = $1`,
     chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
     list: dialect.list,
   }
