@@ -21,6 +21,8 @@ type ServiceProcess = {
   /** What it has written to stdout so far. */
   output(): string
   kill(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
+  /** Undefined if it could not be started. */
+  readonly pid: number | undefined
   readonly ended: Promise<Ended>
 }
 
@@ -52,6 +54,7 @@ export function startServiceProcess(
     url: () => listening.promise,
     output: () => output,
     kill: (signal) => child.kill(signal),
+    pid: child.pid,
     ended,
   }
 }

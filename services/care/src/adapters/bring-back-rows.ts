@@ -1,5 +1,6 @@
 // Records that were put back from a backup hold less than the rows beside them tell of. Whoever was told of what is gone must
 // miss nothing of what takes its place.
+import type { SqlQuery } from '@tallystick/journal-store'
 import { countVersions, type Position } from '../domain/position.ts'
 import type { SideRows } from './side-rows.ts'
 
@@ -16,18 +17,16 @@ const BRING_BACK = [
   'UPDATE event_subscriptions SET done_to = $1 WHERE done_to > $1',
 ]
 
-/** Brings rows that reach beyond the journals back to them; without any, nothing changes. */
+/** Brings rows that reach beyond the journals back to them, in a transaction; without any, nothing changes. */
 export async function bringBackRows(
-  rows: SideRows,
+  query: SqlQuery,
   sizes: Pick<Position, 'user' | 'assistant'>,
 ): Promise<void> {
   const { assistant, user } = sizes
-  await rows.transaction((query) =>
-    Promise.all([
-      ...END_BEYOND.map((text) => query(text, [user, assistant])),
-      ...BRING_BACK.map((text) => query(text, [countVersions(sizes)])),
-    ]),
-  )
+  await Promise.all([
+    ...END_BEYOND.map((text) => query(text, [user, assistant])),
+    ...BRING_BACK.map((text) => query(text, [countVersions(sizes)])),
+  ])
 }
 
 /** An operator gave up what is missing: any client may hold an event id of it, whatever its row tells. */

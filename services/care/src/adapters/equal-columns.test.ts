@@ -29,6 +29,8 @@ describe.skipIf(postgresMissing !== undefined)(
           // Of several processes: who wrote which group, and which place may sign.
           'journal_writers: PostgreSQL alone',
           'leases: PostgreSQL alone',
+          // What of the sessions another has changed.
+          'mcp_inbox: PostgreSQL alone',
           'mcp_sessions.scopes: SQLite TEXT, PostgreSQL BLOB',
           'mcp_sessions.sub: SQLite TEXT, PostgreSQL BLOB',
           'meta: PostgreSQL alone',

@@ -31,13 +31,14 @@ import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
-import { bringBackRows, endSessions } from './bring-back-rows.ts'
+import { endSessions } from './bring-back-rows.ts'
 import { type ErasedChain, eraseChainOf, type MarkedStore } from './chain-erasure.ts'
 import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
 import { openSessionStore } from './session-commits.ts'
+import type { SessionPeers } from './session-peers.ts'
 import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
 import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
 import {
@@ -73,12 +74,13 @@ const ownerOf = (config: StoreConfig): StoreOwner => ({
 
 /** The engine behind a connection string; a service on SQLite loads no driver. */
 const loadPostgres = async () => {
-  const [engine, schema, records] = await Promise.all([
+  const [engine, schema, records, peers] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
     import('./postgres-record-database.ts'),
     import('./postgres-record-store.ts'),
+    import('./postgres-session-peers.ts'),
   ])
-  return { ...engine, ...schema, ...records }
+  return { ...engine, ...schema, ...records, ...peers }
 }
 
 type Opening = {
@@ -94,6 +96,8 @@ type Opening = {
 type Engine = {
   readonly records: RecordStore
   readonly sides: SideRows
+  /** Absent where no other process serves the sessions. */
+  readonly peers?: SessionPeers
   /** Why a write would fail or wait now; undefined if it would not. */
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
   /** This process among the equal ones that serve the records. */
@@ -122,16 +126,9 @@ function prepareDefaultPlace({ DATABASE_PATH }: StoreConfig): void {
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
   prepareDefaultPlace(config)
   const engine = await openEngine(config, opening)
-  const { records, sides } = engine
-  const { assistant, user } = records.journals
-  try {
-    await bringBackRows(sides, { user: user.size, assistant: assistant.size })
-  } catch (error) {
-    await sides.end()
-    await records.close()
-    throw error
-  }
-  const sessions = openSessionStore(sides, opening.onProblem)
+  const { peers, records, sides } = engine
+  const { onProblem } = opening
+  const sessions = openSessionStore(sides, { onProblem, peers })
   const audit = openAuditTrail(sides, opening)
   const close = async (): Promise<void> => {
     await audit.close()
@@ -202,6 +199,8 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     )
     const probe = openWriteProbe(door, onProblem)
     const sides = postgresSideRows(opened.store)
+    const { store } = opened
+    const peers = postgres.openPostgresSessionPeers(door, { ...place, store, onProblem })
     return {
       ...place,
       records: opened.records,
@@ -209,6 +208,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
         ...sides,
         end: async () => void (await Promise.all([probe.end(), place.end()])),
       },
+      peers,
       writeTrouble: askBoth(probe.trouble, options),
       stopping: () => {
         door.stop(onProblem)
@@ -221,7 +221,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     const disk = openDiskProbe(DATABASE_PATH, onProblem)
     return {
       records,
-      sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
+      sides: openSqliteSideRows(sessionsPath(DATABASE_PATH), 'write', opening.clock),
       process: OWN_PROCESS,
       lease: OWN_LEASE,
       clock: opening.clock,

@@ -1,9 +1,14 @@
+import { openPostgresProcess, PostgresDoor } from '@tallystick/journal-store/postgres'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { pause, systemClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
 import { describeRecordStore } from '../domain/record-store.contract.ts'
+import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
+import type { SessionStore } from '../domain/session-store.ts'
 import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { describeAuditTrail } from './audit-trail.contract.ts'
+import { openPostgresSessionPeers } from './postgres-session-peers.ts'
 import {
   makeRecordDatabase,
   tamperPostgresEntry,
@@ -42,10 +47,25 @@ describe.skipIf(postgresMissing !== undefined)(
     describeSessionStore('PostgreSQL', async () => {
       const database = await makeRecordDatabase()
       const { records, store } = await database.open()
+      const opened: SessionStore[] = []
+      const onProblem = (): void => undefined
+      const openSessions = async (): Promise<SessionStore> => {
+        const door = new PostgresDoor({
+          url: database.url,
+          Unavailable: RecordStoreUnavailable,
+          pause: (ms) => pause(systemClock, ms),
+        })
+        const process = await openPostgresProcess(door, 'care', { onProblem })
+        const peers = openPostgresSessionPeers(door, { process, store, onProblem })
+        const sessions = openSessionStore(postgresSideRows(store), { peers })
+        opened.push({ ...sessions, close: () => sessions.close().then(process.close) })
+        return sessions
+      }
       return {
-        store: openSessionStore(postgresSideRows(store)),
-        reopen: async () => openSessionStore(postgresSideRows(store)),
+        store: await openSessions(),
+        reopen: openSessions,
         end: async () => {
+          for (const sessions of opened) await sessions.close()
           await records.close()
           await database.end()
         },

@@ -139,6 +139,13 @@ CREATE TABLE revoked_tokens (
 GRANT INSERT, DELETE ON audit_rows, read_rows TO care_app;
 GRANT INSERT ON revoked_tokens TO care_app;
 
+CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql AS $$
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+$$;
+-- The place of the next version. No other is appended before the transaction ends: a subscription begins exactly there.
+CREATE FUNCTION read_place() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT sum(size)::bigint FROM (SELECT size FROM journals ORDER BY name FOR SHARE) AS heads
+$$;
 CREATE TABLE mcp_sessions (
   number bigint PRIMARY KEY,
   id text COLLATE "C" NOT NULL UNIQUE,
@@ -149,14 +156,28 @@ CREATE TABLE mcp_sessions (
   carried_user bigint NOT NULL,
   carried_assistant bigint NOT NULL,
   carried_frames bigint NOT NULL,
-  stream_epoch bigint NOT NULL -- streams so far: the newest alone says what it has carried
+  changes bigint NOT NULL, -- how often it was changed: every process mirrors it
+  stream_epoch bigint NOT NULL, -- streams so far: the newest alone says what it has carried
+  stream_process uuid, -- that has its stream
+  silent_since_ms bigint, -- while none has
+  seen_at_ms bigint NOT NULL -- when it was last in use, or a little later
 ) WITH (fillfactor = 70);
+CREATE INDEX mcp_sessions_by_sub ON mcp_sessions (sub);
 CREATE TABLE mcp_subscriptions (
   session bigint NOT NULL,
   uri text COLLATE "C" NOT NULL,
   since bigint NOT NULL, -- the place from which on it is told
   PRIMARY KEY (session, uri)
 );
+-- Sessions that a process is to read again, filled in the transaction of the change: whoever sees a version finds here every
+-- change that was answered before it was written.
+CREATE TABLE mcp_inbox (
+  at bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  process uuid NOT NULL REFERENCES processes ON DELETE CASCADE,
+  session bigint NOT NULL
+);
+CREATE INDEX mcp_inbox_by_process ON mcp_inbox (process);
+GRANT INSERT, DELETE ON mcp_inbox TO care_app;
 CREATE TABLE mcp_event_key (
   number bigint PRIMARY KEY CHECK (number = 1),
   key bytea NOT NULL -- seals event ids

@@ -6,7 +6,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { describeSessionStore } from '../domain/session-store.contract.ts'
-import type { SessionChange, SessionStore } from '../domain/session-store.ts'
+import type { SessionChange, SessionNote, SessionStore } from '../domain/session-store.ts'
 import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { openSessionStore } from './session-commits.ts'
 import { openSqliteSideRows } from './side-rows.ts'
@@ -34,17 +34,19 @@ describeSessionStore('SQLite', async () => {
   }
 })
 
-const sessionChange = (number: number): SessionChange => ({
-  kind: 'session',
-  session: {
+const openedSession = (number: number): SessionChange => ({
+  kind: 'opened',
+  session: number,
+  opened: {
     number,
     id: `id-${number}`,
     sub: 'host',
     scopes: ['care.read.user'],
-    createdAtMs: 1,
     carried: { user: 0, assistant: 0, frames: 0 },
   },
+  perSubMax: 9,
 })
+const judged = (place: number): SessionNote => ({ kind: 'judged', place })
 const withOtherTable = (path: string): void => {
   const database = new DatabaseSync(path)
   database.exec('CREATE TABLE filler (bytes BLOB)')
@@ -60,10 +62,10 @@ describe('sessions in SQLite', () => {
 
   it('what nobody flushes is kept at the end of the turn', async () => {
     const store = openSessionStore(openSqliteSideRows(folder.path))
-    store.save([sessionChange(1)])
+    store.save([judged(1)])
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     const other = openSessionStore(openSqliteSideRows(folder.path))
-    expect((await other.restore()).sessions).toHaveLength(1)
+    expect(await other.restore()).toMatchObject({ judgedTo: 1 })
     await other.close()
     await store.close()
   })
@@ -80,42 +82,24 @@ describe('sessions in SQLite', () => {
     const store = openSessionStore(openSqliteSideRows(folder.path))
     const other = new DatabaseSync(folder.path)
     other.exec('BEGIN IMMEDIATE')
-    store.save([sessionChange(1)])
+    store.save([judged(1)])
     await expect(store.flush()).rejects.toThrow(RecordStoreUnavailable)
     other.exec('ROLLBACK')
     other.close()
     await store.flush()
-    expect((await store.restore()).sessions).toHaveLength(1)
+    expect(await store.restore()).toMatchObject({ judgedTo: 1 })
     await store.close()
   })
 
-  it('sessions that cannot be kept whole are not kept at all', async () => {
+  it('S12: beyond 50,000 notes that the file refuses, none is taken any more: what was judged stays behind', async () => {
     const store = openSessionStore(openSqliteSideRows(folder.path))
-    store.save([sessionChange(1)])
+    store.save([judged(1)])
     await store.flush()
-    store.save(Array.from({ length: 50_001 }, () => sessionChange(2)))
+    store.save(Array.from({ length: 50_001 }, () => judged(2)))
+    store.save([judged(3)])
     await store.flush()
-    store.save([sessionChange(3)])
-    await store.flush()
-    expect((await store.restore()).sessions).toEqual([])
-    await store.close()
-  })
-
-  it('S12: kept ones that can neither be completed nor cleared are cleared as soon as the file takes it', async () => {
-    const store = openSessionStore(openSqliteSideRows(folder.path))
-    store.save([sessionChange(1)])
-    await store.flush()
-    const other = new DatabaseSync(folder.path)
-    other.exec('BEGIN IMMEDIATE')
-    store.save(Array.from({ length: 50_001 }, () => sessionChange(2)))
-    await expect(store.flush()).rejects.toThrow(RecordStoreUnavailable)
-    other.close()
-    store.save([sessionChange(3)])
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-    // A kill closes nothing.
-    const again = openSessionStore(openSqliteSideRows(folder.path))
-    expect((await again.restore()).sessions).toEqual([])
-    await again.close()
+    await store.commit(openedSession(1))
+    expect(await store.restore()).toMatchObject({ judgedTo: 1, sessions: [{ number: 1 }] })
     await store.close()
   })
 
@@ -123,9 +107,9 @@ describe('sessions in SQLite', () => {
     const rows = openSqliteSideRows(folder.path)
     const audit = openAuditTrail(rows, { clock: manualClock(0) })
     const store = openSessionStore(rows)
-    store.save([sessionChange(1)])
+    const opening = store.commit(openedSession(1))
     const row = { at: 'now', outcome: 'accepted', reason: 'ok', via: 'hmac', actor: 'a' } as const
-    await Promise.all([audit.add(row), store.flush()])
+    await Promise.all([audit.add(row), opening])
     expect(await readAuditRows(rows, { limit: 5 })).toHaveLength(1)
     expect((await store.restore()).sessions).toHaveLength(1)
     await store.close()

@@ -19,8 +19,13 @@ CREATE TABLE mcp_sessions (
   carried_user INTEGER NOT NULL,
   carried_assistant INTEGER NOT NULL,
   carried_frames INTEGER NOT NULL,
-  stream_epoch INTEGER NOT NULL -- streams so far: the newest alone says what it has carried
+  changes INTEGER NOT NULL, -- how often it was changed
+  stream_epoch INTEGER NOT NULL, -- streams so far: the newest alone says what it has carried
+  stream_process TEXT, -- that has its stream
+  silent_since_ms INTEGER, -- while none has
+  seen_at_ms INTEGER NOT NULL -- when it was last in use, or a little later
 ) STRICT;
+CREATE INDEX mcp_sessions_by_sub ON mcp_sessions (sub);
 CREATE TABLE mcp_subscriptions (
   session INTEGER NOT NULL,
   uri TEXT NOT NULL,

@@ -1,7 +1,13 @@
 // The rules that every session store keeps, whatever it is built on. The suite gets a fresh store, and a way to reopen
 // what it kept, as a restarted process does.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { EVENT_KEY_BYTES, type SessionStore, type StoredSession } from './session-store.ts'
+import { RecordStoreUnavailable } from './record-store.ts'
+import {
+  EVENT_KEY_BYTES,
+  type NewSession,
+  type SessionChange,
+  type SessionStore,
+} from './session-store.ts'
 
 type SessionStoreUnderTest = {
   readonly store: SessionStore
@@ -10,21 +16,39 @@ type SessionStoreUnderTest = {
   end(): Promise<void>
 }
 
-const session = (number: number, over: Partial<StoredSession> = {}): StoredSession => ({
+const TEA = 'care://ann/tea'
+const SIZES = { user: 1_000_000_000_000, assistant: 9 }
+
+const newSession = (number: number, over: Partial<NewSession> = {}): NewSession => ({
   number,
   id: `session-${number}`,
   sub: 'host',
   scopes: ['care.read.user', 'care.read.assistant'],
-  logLevel: undefined,
-  createdAtMs: 1_780_300_800_000,
   carried: { user: 0, assistant: 0, frames: 0 },
   ...over,
 })
-
+const opened = (
+  number: number,
+  over: Partial<NewSession> = {},
+  perSubMax = 1_000,
+): SessionChange => ({
+  kind: 'opened',
+  session: number,
+  opened: newSession(number, over),
+  perSubMax,
+})
+const subscribed = (session: number, uri: string, place = 0, max = 9): SessionChange => ({
+  kind: 'subscribed',
+  session,
+  uri,
+  max,
+  place: () => place,
+})
 const carriedTo = (user: number, epoch: number) => {
   const carried = { user, assistant: 0, frames: 1 }
   return [{ kind: 'carried', session: 1, epoch, carried }] as const
 }
+const ALL = { absoluteMs: 3_600_000, idleMs: 60_000, seen: new Map<number, number>() }
 
 /** The suite; call it once per implementation. */
 export function describeSessionStore(
@@ -35,10 +59,12 @@ export function describeSessionStore(
     let under: SessionStoreUnderTest
     beforeEach(async () => {
       under = await open()
+      await under.store.enter(SIZES)
     })
     afterEach(async () => {
       await under.end()
     })
+    const left = async () => (await (await under.reopen()).restore()).sessions
 
     it('is empty at first', async () => {
       const { eventKey, ...restored } = await under.store.restore()
@@ -52,83 +78,130 @@ export function describeSessionStore(
       expect(again.eventKey).toEqual(eventKey)
     })
 
-    it('C5: session, position, subscriptions with their beginnings, and log level survive a restart', async () => {
+    it('C5: session, position, subscriptions with their beginnings, and log level survive a kill', async () => {
       const carried = { user: 1_000_000_000_000, assistant: 3, frames: 2 }
-      const kept = session(4_000_000_000, { logLevel: 'warning', carried })
-      const { number } = kept
-      under.store.save([
-        { kind: 'session', session: session(number) },
-        { kind: 'session', session: kept },
-        { kind: 'subscribed', session: number, uri: 'care://ann/tea', since: 7 },
-        { kind: 'subscribed', session: number, uri: 'care://ann/tea', since: 7 },
-        { kind: 'subscribed', session: number, uri: 'care://ann/%C3%96', since: 8 },
-      ])
-      await under.store.flush()
-      const { sessions } = await (await under.reopen()).restore()
-      const subscriptions = new Map([
-        ['care://ann/tea', 7],
-        ['care://ann/%C3%96', 8],
-      ])
-      expect(sessions).toEqual([{ ...kept, subscriptions, streamEpoch: 0 }])
+      const number = 4_000_000_000
+      const { commit } = under.store
+      expect(await commit(opened(number, { carried }))).toEqual({ kind: 'done', changes: 1 })
+      expect(await commit(subscribed(number, TEA, 7))).toMatchObject({ changes: 2, since: 7 })
+      // Once more: it keeps its beginning.
+      expect(await commit(subscribed(number, TEA, 8))).toMatchObject({ changes: 3, since: 7 })
+      const level = { kind: 'level', session: number, logLevel: 'warning' } as const
+      expect(await commit(level)).toEqual({ kind: 'done', changes: 4 })
+      await commit(subscribed(number, 'care://ann/%C3%96', 8))
+      const [session] = await left()
+      expect(session).toMatchObject({
+        ...newSession(number, { carried }),
+        logLevel: 'warning',
+        changes: 5,
+        streamEpoch: 0,
+        silentSinceMs: expect.any(Number),
+        subscriptions: new Map([
+          [TEA, 7],
+          ['care://ann/%C3%96', 8],
+        ]),
+      })
+      expect(await under.store.find([number, 5])).toEqual([session])
     })
 
-    it('C5: what is committed survives a kill without a flush, and what failed is not there', async () => {
-      await under.store.commit([
-        { kind: 'session', session: session(1) },
-        { kind: 'subscribed', session: 1, uri: 'care://ann/tea', since: 4 },
+    it('C5: changes apply in their order; of a session that is gone there is nothing', async () => {
+      const { commit } = under.store
+      const outcomes = await Promise.all([
+        commit(opened(1)),
+        commit(opened(2, { sub: 'other' })),
+        commit(subscribed(1, TEA)),
+        commit(subscribed(2, TEA)),
+        commit({ kind: 'unsubscribed', session: 2, uri: TEA }),
+        commit(subscribed(2, TEA, 9)),
+        commit({ kind: 'scopes', session: 2, scopes: ['care.read.user'], lost: [] }),
+        commit({ kind: 'ended', session: 1 }),
+        commit(subscribed(1, TEA)),
+        commit({ kind: 'level', session: 3, logLevel: 'debug' }),
       ])
-      const scopes = ['care.read.user']
-      await under.store.commit([{ kind: 'changed', session: 1, scopes, logLevel: 'error' }])
-      // A session that is gone gets no subscription.
-      await under.store.commit([
-        { kind: 'subscribed', session: 2, uri: 'care://ann/tea', since: 4 },
+      expect(outcomes.slice(-3)).toEqual([{ kind: 'gone' }, { kind: 'gone' }, { kind: 'gone' }])
+      expect(await left()).toMatchObject([
+        { number: 2, scopes: ['care.read.user'], changes: 5, subscriptions: new Map([[TEA, 9]]) },
       ])
-      const unstorable = session(3, { createdAtMs: Number.NaN })
-      const failing = under.store.commit([
-        { kind: 'ended', session: 1 },
-        { kind: 'session', session: unstorable },
+      await commit({ kind: 'scopes', session: 2, scopes: [], lost: [TEA] })
+      expect(await left()).toMatchObject([{ scopes: [], subscriptions: new Map() }])
+    })
+
+    it('C5: what cannot be stored is refused, with what was asked at the same moment', async () => {
+      const { commit } = under.store
+      await commit(opened(1))
+      const unstorable = commit(
+        opened(2, { carried: { user: Number.NaN, assistant: 0, frames: 0 } }),
+      )
+      const beside = commit({ kind: 'ended', session: 1 })
+      await expect(unstorable).rejects.toThrow(Error)
+      await expect(beside).rejects.toThrow(Error)
+      expect(await left()).toMatchObject([{ number: 1 }])
+    })
+
+    it('C5: a principal has no more sessions than it may, a session no more subscriptions', async () => {
+      const { commit } = under.store
+      const asked = [1, 2, 3].map((number) => commit(opened(number, {}, 2)))
+      expect((await Promise.all(asked)).map(({ kind }) => kind)).toEqual([
+        'done',
+        'done',
+        'too-many',
       ])
-      await expect(failing).rejects.toThrow(Error)
-      const { sessions } = await (await under.reopen()).restore()
-      const subscriptions = new Map([['care://ann/tea', 4]])
-      const kept = session(1, { scopes, logLevel: 'error' })
-      expect(sessions).toEqual([{ ...kept, subscriptions, streamEpoch: 0 }])
+      expect(await commit(opened(4, { sub: 'other' }, 2))).toMatchObject({ kind: 'done' })
+      expect(await commit(subscribed(1, TEA, 0, 1))).toMatchObject({ kind: 'done' })
+      expect(await commit(subscribed(1, TEA, 0, 1))).toMatchObject({ kind: 'done' })
+      expect(await commit(subscribed(1, 'care://ann/milk', 0, 1))).toEqual({ kind: 'too-many' })
+      expect((await left()).map(({ number }) => number).toSorted()).toEqual([1, 2, 4])
     })
 
     it('C3: the newest stream of a session, whoever took it, alone says how far it was told', async () => {
-      await under.store.commit([{ kind: 'session', session: session(1) }])
+      const { store } = under
+      await store.commit(opened(1))
       const other = await under.reopen()
-      expect(await under.store.takeStream(1)).toBe(1)
-      expect(await other.takeStream(1)).toBe(2)
-      expect(await other.takeStream(2)).toBe(undefined)
+      const taking = { kind: 'stream', session: 1 } as const
+      expect(await store.commit(taking)).toMatchObject({ stream: { streamEpoch: 1 } })
+      store.save(carriedTo(3, 1))
+      await store.flush()
+      const carried = { user: 3, assistant: 0, frames: 1 }
+      expect(await other.commit(taking)).toMatchObject({ stream: { streamEpoch: 2, carried } })
+      expect(await other.commit({ kind: 'stream', session: 2 })).toEqual({ kind: 'gone' })
       other.save(carriedTo(5, 2))
       await other.flush()
-      // A process that slept says where its stream had come.
-      under.store.save(carriedTo(9, 1))
-      await under.store.flush()
-      const { sessions } = await (await under.reopen()).restore()
-      expect(sessions).toMatchObject([{ carried: { user: 5, frames: 1 }, streamEpoch: 2 }])
+      // A process that slept says where its stream had come, and that it ended.
+      store.save([...carriedTo(9, 1), { kind: 'left', session: 1, epoch: 1 }])
+      await store.flush()
+      expect(await left()).toMatchObject([
+        { carried: { user: 5, frames: 1 }, streamEpoch: 2, silentSinceMs: undefined },
+      ])
+      other.save([{ kind: 'left', session: 1, epoch: 2 }])
+      await other.flush()
+      expect(await left()).toMatchObject([{ streamEpoch: 2, silentSinceMs: expect.any(Number) }])
     })
 
-    it('changes apply in their order', async () => {
-      const tea = { uri: 'care://ann/tea', since: 0 }
-      under.store.save([
-        { kind: 'session', session: session(1) },
-        { kind: 'session', session: session(2, { sub: 'other' }) },
-        { kind: 'subscribed', session: 1, ...tea },
-        { kind: 'subscribed', session: 2, ...tea },
-        { kind: 'unsubscribed', session: 2, uri: tea.uri },
-        { kind: 'subscribed', session: 2, ...tea, since: 9 },
-        { kind: 'ended', session: 1 },
+    it('C5: a session that is over is swept once, unless it has a stream or was in use', async () => {
+      const { store } = under
+      for (const number of [1, 2, 3]) await store.commit(opened(number))
+      await store.commit(subscribed(1, TEA))
+      await store.commit({ kind: 'stream', session: 2 })
+      expect(await store.sweep(ALL)).toEqual([])
+      // Nobody has used any for longer than that.
+      const idle = { ...ALL, idleMs: -3_600_000 }
+      expect(await store.sweep({ ...idle, only: 2 })).toEqual([])
+      const swept = await store.sweep(idle)
+      expect(swept.toSorted((one, other) => one.number - other.number)).toEqual([
+        { number: 1, reason: 'idle' },
+        { number: 3, reason: 'idle' },
       ])
-      await under.store.flush()
-      const { sessions } = await (await under.reopen()).restore()
-      const shown = sessions.map(({ number, subscriptions }) => [number, [...subscriptions]])
-      expect(shown).toEqual([[2, [[tea.uri, 9]]]])
+      expect(await store.sweep(idle)).toEqual([])
+      expect(await store.sweep({ ...ALL, absoluteMs: -1, only: 2 })).toEqual([
+        { number: 2, reason: 'too-old' },
+      ])
+      expect(await left()).toEqual([])
+      await store.commit(opened(1))
+      expect(await left()).toMatchObject([{ subscriptions: new Map() }])
     })
 
     it('C29: what nobody has heard is kept until somebody has', async () => {
-      const unheard = { uri: 'care://ann/tea', version: 2, sinceMs: 1_780_300_800_000 }
+      const unheard = { uri: TEA, version: 2, sinceMs: 1_780_300_800_000 }
       under.store.save([
         { kind: 'unheard', unheard },
         { kind: 'unheard', unheard: { ...unheard, version: 3 } },
@@ -143,17 +216,9 @@ export function describeSessionStore(
       expect(restored).toMatchObject({ unheard: [{ ...unheard, version: 3 }], judgedTo: 7 })
     })
 
-    it('a session that was saved twice keeps its subscriptions', async () => {
-      const carried = { user: 5, assistant: 0, frames: 0 }
-      under.store.save([
-        { kind: 'session', session: session(1) },
-        { kind: 'subscribed', session: 1, uri: 'care://ann/tea', since: 4 },
-        { kind: 'session', session: session(1, { carried }) },
-      ])
-      await under.store.flush()
-      const { sessions } = await (await under.reopen()).restore()
-      const subscriptions = new Map([['care://ann/tea', 4]])
-      expect(sessions).toMatchObject([{ carried, subscriptions }])
+    it('a change of a store that is closed is refused', async () => {
+      await under.store.close()
+      await expect(under.store.commit(opened(1))).rejects.toThrow(RecordStoreUnavailable)
     })
   })
 }

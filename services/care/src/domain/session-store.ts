@@ -1,10 +1,11 @@
 // The port behind which MCP sessions are rows: who they belong to, what they subscribe to, and how far they were told. What they
 // are told stands in the journals. SQLite and PostgreSQL implement it (adapters/); session-store.contract.ts is the suite that
-// every implementation passes. What a client asked of its session is committed before it is answered; memory (mcp/) mirrors it.
+// every implementation passes. What a client asked of its session is committed before it is answered; memory (mcp/) mirrors the
+// rows of all sessions, whichever of several processes changed them.
 import type { LogLevel } from '../wire/mcp.ts'
 import type { Position } from './position.ts'
 
-/** A session as stored. Times are Unix milliseconds. */
+/** A session as stored. Times are Unix milliseconds, by the clock of the store. */
 export type StoredSession = {
   /** Drawn at random, below 2^32: its event ids hold it. */
   readonly number: number
@@ -18,26 +19,63 @@ export type StoredSession = {
   readonly createdAtMs: number
   /** Behind the newest frame that a stream has carried; at first, where the session began. */
   readonly carried: Position
+  /** How often it was changed: whoever mirrors it knows by this whether that is the newest. */
+  readonly changes: number
+  /** How many streams it has had: the newest alone says how far it was told. */
+  readonly streamEpoch: number
+  /** Since when no process has a stream of it; absent while one has. */
+  readonly silentSinceMs?: number | undefined
+  /** Where its subscriptions began, by URI. */
+  readonly subscriptions: ReadonlyMap<string, number>
 }
 
-export type SessionChange =
-  /** Adds a session, or replaces what is stored about it. */
-  | { readonly kind: 'session'; readonly session: StoredSession }
-  /** `since` is the place from which on the session is told. Nothing, if the session is gone. */
+export type NewSession = Pick<StoredSession, 'number' | 'id' | 'sub' | 'scopes' | 'carried'>
+
+/** What a client asks of its session. */
+export type SessionChange = { readonly session: number } & (
+  | {
+      readonly kind: 'opened'
+      readonly opened: NewSession
+      /** How many sessions its principal may have. */
+      readonly perSubMax: number
+    }
   | {
       readonly kind: 'subscribed'
-      readonly session: number
       readonly uri: string
-      readonly since: number
+      /** How many subscriptions a session may have. */
+      readonly max: number
+      /** The place of the next version as far as this process knows. */
+      readonly place: () => number
     }
-  | { readonly kind: 'unsubscribed'; readonly session: number; readonly uri: string }
-  /** What its token may read now, and what its client wants to hear. */
+  | { readonly kind: 'unsubscribed'; readonly uri: string }
+  | { readonly kind: 'level'; readonly logLevel: LogLevel }
+  /** What its token may read now, and the subscriptions that are lost with it. */
   | {
-      readonly kind: 'changed'
-      readonly session: number
+      readonly kind: 'scopes'
       readonly scopes: readonly string[]
-      readonly logLevel: LogLevel | undefined
+      readonly lost: readonly string[]
     }
+  /** A new stream of it begins at this process, and is newer than all others. */
+  | { readonly kind: 'stream' }
+  /** The session, with its subscriptions, is gone. */
+  | { readonly kind: 'ended' }
+)
+
+export type ChangeOutcome =
+  | {
+      readonly kind: 'done'
+      readonly changes: number
+      /** Of a subscription: the place from which on it is told. */
+      readonly since?: number | undefined
+      /** Of a stream: its number, and how far the session was told. */
+      readonly stream?: Pick<StoredSession, 'streamEpoch' | 'carried'> | undefined
+    }
+  | { readonly kind: 'gone' }
+  /** It would be more than may be. */
+  | { readonly kind: 'too-many' }
+
+/** What nobody waits for. */
+export type SessionNote =
   /** How far a stream has told; changes nothing once a newer stream was taken. */
   | {
       readonly kind: 'carried'
@@ -45,8 +83,8 @@ export type SessionChange =
       readonly epoch: number
       readonly carried: Position
     }
-  /** The session, with its subscriptions, is gone. */
-  | { readonly kind: 'ended'; readonly session: number }
+  /** A stream has ended; changes nothing once a newer stream was taken. */
+  | { readonly kind: 'left'; readonly session: number; readonly epoch: number }
   /** A correction that nobody has heard yet, or a newer one of the same record. */
   | { readonly kind: 'unheard'; readonly unheard: StoredUnheard }
   | { readonly kind: 'heard'; readonly uri: string }
@@ -61,16 +99,9 @@ export type StoredUnheard = {
   readonly sinceMs: number
 }
 
-type RestoredSession = StoredSession & {
-  /** How many streams it has had: the newest alone says how far it was told. */
-  readonly streamEpoch: number
-  /** Where its subscriptions began, by URI. */
-  readonly subscriptions: ReadonlyMap<string, number>
-}
-
 /** The stored state, as a process finds it at start. */
 export type RestoredSessions = {
-  readonly sessions: readonly RestoredSession[]
+  readonly sessions: readonly StoredSession[]
   readonly unheard: readonly StoredUnheard[]
   /** Corrections from this place on may be missing there; undefined in a new store. */
   readonly judgedTo: number | undefined
@@ -81,17 +112,54 @@ export type RestoredSessions = {
 /** Bytes of `eventKey`. */
 export const EVENT_KEY_BYTES = 32
 
+/** What changed since the look before, in one snapshot. */
+export type SessionLook = {
+  /** Whether the others count on this process; if not, they have forgotten what it was to be told. */
+  readonly isKnown: boolean
+  /** Sessions that changed, each with its newest count of changes; undefined for one that is gone. */
+  readonly changed: readonly { readonly number: number; readonly changes: number | undefined }[]
+  /** Sizes of the journals; absent where this process alone writes them. */
+  readonly sizes?: Pick<Position, 'user' | 'assistant'> | undefined
+  /** Whether other processes serve the same sessions. */
+  readonly hasOthers: boolean
+}
+
+/** Which sessions are over, by the store's clock. */
+export type SessionSweep = {
+  readonly idleMs: number
+  readonly absoluteMs: number
+  /** How long ago sessions were last in use at this process, milliseconds, by number. */
+  readonly seen: ReadonlyMap<number, number>
+  /** Of these sessions alone. */
+  readonly only?: number | undefined
+}
+
+export type SweptSession = { readonly number: number; readonly reason: 'idle' | 'too-old' }
+
+/** Everything rejects with `RecordStoreUnavailable` if the store cannot be used. */
 export type SessionStore = {
-  restore(): Promise<RestoredSessions>
-  /** Stores changes, all or none of them, behind what was saved before. Rejects with `RecordStoreUnavailable`. */
-  commit(changes: readonly SessionChange[]): Promise<void>
-  /** A new stream of a session: the number that is newer than those of all others; undefined if the session is gone. */
-  takeStream(session: number): Promise<number | undefined>
   /**
-   * Takes changes that nobody waits for, in order. They are stored soon; once the next `flush` resolves, they survive a kill.
+   * Counts this process among those that serve the sessions; again, under a new name, once it was forgotten. Whoever is alone
+   * brings what reaches beyond the journals back to them, and no session is idle yet.
    */
-  save(changes: readonly SessionChange[]): void
-  /** Resolves when everything saved is stored. Rejects with `RecordStoreUnavailable`, in which case the changes stay queued. */
+  enter(sizes: Pick<Position, 'user' | 'assistant'>): Promise<void>
+  restore(): Promise<RestoredSessions>
+  /** The sessions of these numbers that are there. */
+  find(numbers: readonly number[]): Promise<readonly StoredSession[]>
+  /** Whoever sees a version after a look has seen every change that was answered before that version was written. */
+  look(): Promise<SessionLook>
+  /** Calls back whenever another process may have changed something; returns what stops it. */
+  watch(wake: () => void): () => void
+  /** How long after a look its process may tell by it, milliseconds: it may have slept, and another may tell instead. */
+  readonly freshMs: number
+  /** Stores a change behind what was asked before. */
+  commit(change: SessionChange): Promise<ChangeOutcome>
+  /** Removes sessions that are over; each is returned to one process. */
+  sweep(sweep: SessionSweep): Promise<readonly SweptSession[]>
+  /** Takes notes in order. They are stored soon; once the next `flush` resolves, they survive a kill. */
+  save(notes: readonly SessionNote[]): void
+  /** Resolves when everything saved is stored; what is refused stays queued. */
   flush(): Promise<void>
+  /** Has the other processes forget this one. */
   close(): Promise<void>
 }

@@ -19,6 +19,7 @@ import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { z } from 'zod'
 import { initializeRequest, type LogLevel } from '../wire/mcp.ts'
 import { complete } from './completion-methods.ts'
+import type { McpSession } from './mcp-session.ts'
 import { getPrompt, listPrompts } from './prompt-methods.ts'
 import {
   listResources,
@@ -27,7 +28,6 @@ import {
   subscribe,
   unsubscribe,
 } from './resource-methods.ts'
-import type { McpSession } from './session-registry.ts'
 import { initializeResult } from './session-server.ts'
 import { callTool, listTools } from './tool-methods.ts'
 import type { CallContext, McpServices, SessionContext } from './visible-records.ts'

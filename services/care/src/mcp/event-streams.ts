@@ -12,13 +12,13 @@ import type { Happening, Listener } from './frames.ts'
 import type { JournalFollower } from './journal-follower.ts'
 import type { Page } from './journal-pages.ts'
 import type { McpLimits } from './limits.ts'
+import type { McpSession } from './mcp-session.ts'
 import {
   createOpenStreams,
   OpenStream,
   type OpenStreamOptions,
   type StreamEnd,
 } from './open-stream.ts'
-import type { McpSession } from './session-registry.ts'
 
 /**
  * Official clients try twice after a break, each time after what `retry` said last: this long apart, both attempts reach past an
@@ -41,6 +41,7 @@ const SURVIVED_RETRIES_MS: { readonly [Reason in StreamEnd]?: number } = {
   'token-expired': SURVIVED_RETRY_MS,
   'token-revoked': SURVIVED_RETRY_MS,
   slow: SURVIVED_RETRY_MS,
+  forgotten: SURVIVED_RETRY_MS,
   'taken-over': TAKEN_OVER_RETRY_MS,
 }
 
@@ -54,16 +55,23 @@ type Shared = {
   readonly onUpdate: (uri: string) => void
   /** From 0 to below 1. */
   readonly chance: () => number
-  readonly follower: Pick<JournalFollower, 'end' | 'floor' | 'keptFrom' | 'pages' | 'sizes'>
+  readonly follower: Pick<
+    JournalFollower,
+    'end' | 'floor' | 'isFresh' | 'keptFrom' | 'pages' | 'reach' | 'sizes' | 'wake'
+  >
   readonly eventIds: EventIds
   /** The journals could not be read for a stream. */
   readonly onFailure: (error: unknown) => void
   /** Stores how far a session was told, so that a kill repeats no more than what came since. */
-  readonly keepCarried: (session: McpSession) => void
+  readonly keepCarried: (session: McpSession, epoch: number) => void
+  /** Whether other processes serve the session, too. */
+  readonly hasOthers: () => boolean
 }
 
 type Opening = Pick<OpenStreamOptions, 'claims' | 'response'> & {
   readonly session: McpSession
+  /** Its number among the session's. */
+  readonly epoch: number
   /** Where the stream begins. */
   readonly from: Position
   /** Too much is behind it: first it is told what changed, once for each record. */
@@ -98,7 +106,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   override keepAlive(): void {
     super.keepAlive()
     // As often: a row for each stream that has told something.
-    this.options.keepCarried(this.session)
+    this.options.keepCarried(this.session, this.options.epoch)
   }
 
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
@@ -113,6 +121,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   pump(): void {
     if (this.isOver() || this.#isReading) return
     const { follower } = this.options
+    if (!follower.isFresh()) return follower.wake()
     if (this.isStalled) return this.#countLate()
     if (this.#coalescedTo !== undefined || isBefore(this.#position, follower.floor()))
       return void this.#catchUp()
@@ -122,7 +131,9 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   protected lastWords(reason: StreamEnd): string {
-    return `retry: ${SURVIVED_RETRIES_MS[reason] ?? this.#retryMs}\n\n`
+    const isServed = reason === 'shutdown' && this.options.hasOthers()
+    const retryMs = isServed ? SURVIVED_RETRY_MS : SURVIVED_RETRIES_MS[reason]
+    return `retry: ${retryMs ?? this.#retryMs}\n\n`
   }
 
   protected onStall(): void {
@@ -156,6 +167,8 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     try {
       while (!this.isOver() && !this.isStalled) {
         const { follower } = this.options
+        await follower.reach()
+        if (this.isOver()) return
         const to = this.#coalescedTo
         if (to === undefined && !isBefore(this.#position, follower.floor())) break
         const page = await (to === undefined
@@ -216,17 +229,15 @@ export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 export function createStreamKeeper(
   deps: Shared & {
     /** Called when a stream has ended, with the session as it left it. */
-    readonly onEnd: (session: McpSession, reason: StreamEnd) => void
-    /** Looks for what is new; also called about every second while there are streams. */
-    readonly wake: () => void
+    readonly onEnd: (ended: Pick<Opening, 'session' | 'epoch'>, reason: StreamEnd) => void
   },
 ) {
-  const streams = createOpenStreams<EventStream>({ ...deps, onTick: deps.wake })
+  const streams = createOpenStreams<EventStream>({ ...deps, onTick: deps.follower.wake })
   const onEnd = (ended: EventStream, reason: StreamEnd): void => {
     const { session } = ended
     streams.delete(ended)
     if (session.stream === ended) session.stream = undefined
-    deps.onEnd(session, reason)
+    deps.onEnd(ended.options, reason)
   }
   return {
     ...streams,
@@ -239,7 +250,7 @@ export function createStreamKeeper(
       streams.add(stream)
       stream.open()
       // It may stand behind what nobody has looked at yet.
-      deps.wake()
+      deps.follower.wake()
     },
     /** Has all streams write what is new, in slices between which other work runs. */
     async pumpAll(): Promise<void> {

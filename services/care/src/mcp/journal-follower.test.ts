@@ -17,6 +17,13 @@ afterEach(async () => {
   folder.remove()
 })
 
+/** Nobody else writes. */
+const alone = { reach: async () => undefined, isFresh: () => true }
+const sizesOf = ({ journals }: Pick<RecordStore, 'journals'>) => ({
+  user: journals.user.size,
+  assistant: journals.assistant.size,
+})
+
 /** A follower whose first read of the journals fails. */
 function followFailing() {
   const said: { readonly versions: readonly number[]; readonly sinceMs: number }[] = []
@@ -29,6 +36,8 @@ function followFailing() {
     return behind(query)
   }
   const follower = createJournalFollower({
+    ...alone,
+    sizes: () => sizesOf(store),
     store,
     clock,
     serviceName: 'test',
@@ -65,10 +74,11 @@ test('a commit that is announced as a look ends is looked at', async () => {
   await store.append(sampleRecord())
   let userSize = 0
   const said: number[] = []
-  const { assistant, user } = store.journals
-  const journals = { assistant, user: Object.create(user, { size: { get: () => userSize } }) }
+  const { assistant } = store.journals
   const follower = createJournalFollower({
-    store: Object.create(store, { journals: { value: journals } }),
+    ...alone,
+    sizes: () => ({ user: userSize, assistant: assistant.size }),
+    store,
     clock,
     serviceName: 'test',
     isHeard: () => true,

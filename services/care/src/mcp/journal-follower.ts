@@ -5,7 +5,6 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isBefore, type Position } from '../domain/position.ts'
-import type { RecordStore } from '../domain/record-store.ts'
 import type { Happening } from './frames.ts'
 import { JournalPages, type Page, type PagesStore, type Sizes } from './journal-pages.ts'
 
@@ -15,7 +14,13 @@ const KEPT_MAX = 512
 export type JournalFollower = ReturnType<typeof createJournalFollower>
 
 type FollowerDeps = {
-  readonly store: PagesStore & Pick<RecordStore, 'journals'>
+  readonly store: PagesStore
+  /** Up to where everything may be told. */
+  readonly sizes: () => Sizes
+  /** Brings that up to all that is known to be written. */
+  readonly reach: () => Promise<void>
+  /** Whether that is still so: this process may have slept. */
+  readonly isFresh: () => boolean
   readonly serviceName: string
   readonly clock: Pick<Clock, 'unixMs'>
   /** Whether anybody would be told. */
@@ -26,9 +31,7 @@ type FollowerDeps = {
 }
 
 export function createJournalFollower(deps: FollowerDeps) {
-  const { clock, isHeard, onFailure, store, tell } = deps
-  const { assistant, user } = store.journals
-  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
+  const { clock, isFresh, isHeard, onFailure, reach, sizes, store, tell } = deps
   const pages = new JournalPages(store, deps.serviceName)
   let end: Position = { ...sizes(), frames: 0 }
   /** Everything from `floor` to `end`. */
@@ -50,12 +53,19 @@ export function createJournalFollower(deps: FollowerDeps) {
     end = page.end
   }
   const lookOnce = async (sinceMs: number): Promise<void> => {
+    const wasFresh = isFresh()
+    await reach().catch((error: unknown) => {
+      dueMs = sinceMs
+      throw error
+    })
     const to = sizes()
     if (!isHeard()) {
       end = { ...to, frames: 0 }
       return clear()
     }
-    if (countVersions(to) <= countVersions(end) && !isFreeDue) return
+    if (countVersions(to) <= countVersions(end) && !isFreeDue)
+      // Streams have waited for a look.
+      return wasFresh ? undefined : tell([], sinceMs)
     const clearsBefore = clears
     const page = await pages.everything(end, to).catch((error: unknown) => {
       dueMs = sinceMs
@@ -89,6 +99,8 @@ export function createJournalFollower(deps: FollowerDeps) {
   return {
     pages,
     sizes,
+    reach,
+    isFresh,
     /** Where streams stand that have heard everything. */
     end: () => end,
     floor: () => floor,

@@ -2,7 +2,7 @@
 
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
-import { countVersions } from '../domain/position.ts'
+import { countVersions, type Position } from '../domain/position.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
@@ -92,24 +92,37 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = createFlush(kept, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
+  const { assistant, user } = store.journals
+  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
+  await kept.enter(sizes())
   const restored = await kept.restore()
   const eventIds = createEventIds(restored.eventKey)
-  const reading = { store, serviceName, clock, onFailure }
-  const follower = createJournalFollower({
-    ...reading,
-    isHeard: () => streams.count() + listens.count() > 0,
-    tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
-  })
   const registry = new SessionRegistry({
     clock,
     limits,
     store: reportFailures(kept, observe),
-    sizes: follower.sizes,
+    sizes,
+    learnSizes: async (to) => {
+      if (countVersions(to) > countVersions(sizes())) await store.catchUp()
+    },
     randomBytes: deps.random,
+    onProblem: (error) => reportUnstored(error, observe),
     onEnd: (session, reason) => {
       server.release(session)
       observe({ kind: 'session-ended', reason })
     },
+  })
+  const { looks } = registry
+  const follower = createJournalFollower({
+    store,
+    serviceName,
+    clock,
+    onFailure,
+    sizes: () => looks.sizes,
+    reach: () => looks.reach(),
+    isFresh: () => looks.isFresh,
+    isHeard: () => streams.count() + listens.count() > 0,
+    tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
   })
   const unheard = createUnheardCorrections({
     clock,
@@ -122,12 +135,12 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     ...streamed,
     follower,
     eventIds,
-    wake: follower.wake,
     chance: deps.chance,
     onUpdate: unheard.heard,
-    keepCarried: (session) => registry.keepCarried(session),
-    onEnd: (session, reason) => {
-      registry.fallSilent(session)
+    hasOthers: () => looks.hasOthers,
+    keepCarried: (session, epoch) => registry.keepCarried(session, epoch),
+    onEnd: ({ epoch, session }, reason) => {
+      registry.fallSilent(session, epoch)
       observe({ kind: 'stream-ended', reason })
     },
   })
@@ -141,19 +154,22 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     bearer: guards.modernBearer,
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
-    place: () => countVersions(follower.sizes()),
+    place: () => countVersions(sizes()),
     onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   registry.restore(restored)
   await unheard.restore(restored, store)
+  const unwatch = kept.watch(() => {
+    looks.again().then(follower.wake, (error: unknown) => reportUnstored(error, observe))
+  })
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
   }
   return {
-    hub: createSessionHub(shared),
-    ...operating({ ...shared, streams }, addRoutes),
+    hub: createSessionHub({ ...shared, observe }),
+    ...operating({ ...shared, streams, unwatch }, addRoutes),
   }
 }
 
@@ -187,6 +203,7 @@ function servicesOf(
 }
 
 type Observe = (event: McpEvent) => void
+type Sizes = Pick<Position, 'user' | 'assistant'>
 
 /** Reports that sessions could not be stored; anything else is a bug. */
 function reportUnstored(error: unknown, observe: Observe): void {
@@ -198,19 +215,13 @@ const createFlush = (kept: SessionStore, observe: Observe) => (): Promise<void> 
   kept.flush().catch((error: unknown) => reportUnstored(error, observe))
 
 /** The same store; whoever waits for a commit is told that it failed, and so is the operator. */
-function reportFailures(
-  kept: SessionStore,
-  observe: Observe,
-): Pick<SessionStore, 'commit' | 'save' | 'takeStream'> {
-  const report = (error: unknown): never => {
-    reportUnstored(error, observe)
-    throw error
-  }
-  return {
-    save: (changes) => kept.save(changes),
-    commit: (changes) => kept.commit(changes).catch(report),
-    takeStream: (session) => kept.takeStream(session).catch(report),
-  }
+function reportFailures(kept: SessionStore, observe: Observe): SessionStore {
+  const commit: SessionStore['commit'] = (change) =>
+    kept.commit(change).catch((error: unknown) => {
+      reportUnstored(error, observe)
+      throw error
+    })
+  return { ...kept, commit }
 }
 
 type Telling = Pick<McpParts, 'listens' | 'streams'> &
@@ -239,11 +250,13 @@ type McpParts = {
   readonly streams: StreamKeeper
   readonly listens: Listens
   readonly flush: () => Promise<void>
+  /** Looks no more at what other processes change. */
+  readonly unwatch: () => void
 }
 
 /** The endpoint's controls, while the service runs and when it ends. */
 function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
-  const { registry, unheard, follower, recordIndex, streams, listens, flush } = parts
+  const { registry, unheard, follower, recordIndex, streams, listens, flush, unwatch } = parts
   /** They are not there any more: nothing of them may be told from memory, nor is anybody to be alarmed. */
   const forget = (slots: readonly ChainSlot[]): void => {
     for (const slot of slots) unheard.heard(chainUri(slot))
@@ -274,10 +287,10 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
     silent: (): readonly SilentFollower[] =>
       registry
         .silent()
-        .map(({ silentSinceMs, sub, subscriptions }) => ({
-          sub,
-          sinceMs: silentSinceMs,
-          uris: [...(subscriptions?.keys() ?? [])],
+        .map(({ session, sinceMs }) => ({
+          sub: session.sub,
+          sinceMs,
+          uris: [...(session.subscriptions?.keys() ?? [])],
         }))
         .toSorted((first, second) => first.sinceMs - second.sinceMs),
     heard: unheard.heard,
@@ -296,6 +309,7 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
     /** Ends streams, stops timers and resolves when the sessions are stored: they outlive the process. */
     async close(): Promise<void> {
       endStreams()
+      unwatch()
       registry.stop()
       unheard.stop()
       await flush()
@@ -334,11 +348,14 @@ function createSessionHub(deps: {
   readonly unheard: Pick<UnheardCorrections, 'written'>
   /** Those who listen without a session. */
   readonly listens: Pick<Listens, 'following'>
+  readonly observe: Observe
 }): SessionHub {
-  const { follower, listens, registry, unheard } = deps
+  const { follower, listens, observe, registry, unheard } = deps
   return {
     async publish(record, previous, place) {
       unheard.written(record, previous, place)
+      // Those of other processes, too, as of the write.
+      await registry.looks.reach(place).catch((error: unknown) => reportUnstored(error, observe))
       const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
       const following = listens.following(record)
       follower.wake()

@@ -36,7 +36,8 @@ import {
   takeBody,
 } from './json-rpc.ts'
 import type { McpLimits } from './limits.ts'
-import type { McpSession, SessionRegistry } from './session-registry.ts'
+import type { McpSession } from './mcp-session.ts'
+import type { SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
 
 type McpRouteDeps = AdmissionDeps & {
@@ -104,7 +105,7 @@ async function findSession(call: McpCall): Promise<McpSession | undefined> {
     sendRefusal(reply, refusal)
   }
   if (id === undefined) return refuse(REFUSALS.noSession)
-  const session = registry.find(id)
+  const session = await registry.find(id)
   if (session === undefined) return refuse(REFUSALS.unknownSession)
   if (session.sub !== claims.sub) return refuse(REFUSALS.foreignSession)
   if (!isKnownVersion(request)) return refuse(REFUSALS.unknownVersion)
@@ -190,6 +191,7 @@ async function handleGet(call: McpCall): Promise<void> {
   if (from === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   session.opening += 1
   const { opening } = session
+  const named = { 'mcp-session-id': session.id }
   const listener = { session, ownScopes: claims.scopes }
   const range = { from, to: follower.sizes() }
   const isCoalesced =
@@ -199,15 +201,18 @@ async function handleGet(call: McpCall): Promise<void> {
   const isPromised = headerOf(request, 'last-event-id') !== undefined
   if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
     return sendRefusal(reply, REFUSALS.unknownEvent)
-  if (session.opening === opening && !(await deps.registry.takeStream(session)))
-    return sendRefusal(reply, REFUSALS.unknownSession)
-  const response = openEventStream(reply, { 'mcp-session-id': session.id })
-  if (response === undefined) return
   // A newer GET has come meanwhile.
-  if (session.opening !== opening) return void response.end(TAKEN_OVER)
+  if (session.opening !== opening) return void openEventStream(reply, named)?.end(TAKEN_OVER)
+  const taken = await deps.registry.takeStream(session)
+  if (taken === undefined) return sendRefusal(reply, REFUSALS.unknownSession)
+  const epoch = taken.streamEpoch
+  const response = openEventStream(reply, named)
+  // Its client has left, or a newer GET has come, here or elsewhere.
+  if (response === undefined) return deps.registry.fallSilent(session, epoch)
+  if (session.streamEpoch !== epoch) return void response.end(TAKEN_OVER)
   // The stream that it replaces has told more meanwhile.
   const begin = isPromised ? from : session.carried
-  streams.open({ session, response, claims, from: begin, isCoalesced })
+  streams.open({ session, epoch, response, claims, from: begin, isCoalesced })
 }
 
 async function handleDelete(call: McpCall): Promise<void> {

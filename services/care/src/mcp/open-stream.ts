@@ -11,6 +11,8 @@ export type StreamEnd =
   /** The client left, or its connection broke. */
   | 'gone'
   | 'taken-over'
+  /** Other processes took this one for dead. */
+  | 'forgotten'
   | 'token-expired'
   | 'token-revoked'
   /** The reader lagged too far behind; it may resume. */

@@ -164,14 +164,12 @@ describe('C5: an unwritable session file', () => {
   it('is reported; what a client asks of its session is refused whole, and sessions and streams that stand go on', async () => {
     const sessions = openSessionStore(openSqliteSideRows(':memory:'))
     const commit = sessions.commit.bind(sessions)
-    const takeStream = sessions.takeStream.bind(sessions)
     let isBroken = false
     const orBroken = async <Result>(run: () => Promise<Result>): Promise<Result> => {
       if (isBroken) throw new RecordStoreUnavailable('disk full')
       return run()
     }
-    sessions.commit = (changes) => orBroken(() => commit(changes))
-    sessions.takeStream = (session) => orBroken(() => takeStream(session))
+    sessions.commit = (change) => orBroken(() => commit(change))
     fixture = await startMcp({ sessions })
     await fixture.write({ domain: 'tea' })
     await fixture.write({ domain: 'milk' })
@@ -204,18 +202,22 @@ describe('C5: an unwritable session file', () => {
 
 test('C3: a stream without an event id begins behind what the one before it told until it was replaced', async () => {
   const sessions = openSessionStore(openSqliteSideRows(':memory:'))
-  const takeStream = sessions.takeStream.bind(sessions)
+  const commit = sessions.commit.bind(sessions)
   const [taking, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isLate = false
+  sessions.commit = async (change) => {
+    if (isLate && change.kind === 'stream') {
+      taking.resolve()
+      await taken.promise
+    }
+    return commit(change)
+  }
   fixture = await startMcp({ sessions })
   await fixture.write({ domain: 'tea' })
   const session = await fixture.open(BOTH)
   await session.subscribe(TEA)
   const before = await session.stream()
-  sessions.takeStream = async (number) => {
-    taking.resolve()
-    await taken.promise
-    return takeStream(number)
-  }
+  isLate = true
   const opening = session.stream()
   await taking.promise
   await fixture.write({ domain: 'tea' })

@@ -1,73 +1,118 @@
-// C5: what a client asked of its session is as it was answered, also while the sessions' store fails.
+// C5, C25: what a client asked of its session is as it was answered, whichever process it asked, and also while the store fails.
 import { manualClock } from '@tallystick/service-kit'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openSessionStore } from '../adapters/session-commits.ts'
+import { openSqliteSideRows } from '../adapters/side-rows.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import type { SessionStore } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
-import { type McpSession, SessionRegistry } from './session-registry.ts'
+import type { McpSession } from './mcp-session.ts'
+import { SessionRegistry } from './session-registry.ts'
 
 const TEA = 'care://ann/tea'
+const principal = { sub: 'host', scopes: ['care.read.user'] }
+
+let store: SessionStore
+let registry: SessionRegistry
+let session: McpSession
+let fill = 1
+const openRegistry = async (sessions: SessionStore): Promise<SessionRegistry> => {
+  const made = new SessionRegistry({
+    clock: manualClock(0),
+    limits: DEFAULT_MCP_LIMITS,
+    store: sessions,
+    sizes: () => ({ user: 3, assistant: 4 }),
+    learnSizes: async () => undefined,
+    randomBytes: (size) => new Uint8Array(size).fill(fill++),
+    onProblem: () => undefined,
+    onEnd: () => undefined,
+  })
+  made.restore(await sessions.restore())
+  return made
+}
+beforeEach(async () => {
+  store = openSessionStore(openSqliteSideRows(':memory:'))
+  registry = await openRegistry(store)
+  const opened = await registry.open(principal)
+  if (opened === undefined) throw new Error('no session')
+  session = opened
+})
+afterEach(() => store.close())
 
 describe('C5: of two like requests the first fails late, as against a frozen database, and the second is answered', () => {
-  let commits: PromiseWithResolvers<void>[] = []
-  let registry: SessionRegistry
-  let session: McpSession
-  beforeEach(async () => {
-    commits = []
-    registry = new SessionRegistry({
-      clock: manualClock(0),
-      limits: DEFAULT_MCP_LIMITS,
-      store: {
-        save: () => undefined,
-        takeStream: async () => 1,
-        commit: () => {
-          const commit = Promise.withResolvers<void>()
-          commits.push(commit)
-          return commit.promise
-        },
-      },
-      sizes: () => ({ user: 3, assistant: 4 }),
-      randomBytes: (size) => new Uint8Array(size).fill(1),
-      onEnd: () => undefined,
-    })
-    const opening = registry.open({ sub: 'host', scopes: ['care.read.user'] })
-    commits[0]?.resolve()
-    const opened = await opening
-    if (opened === undefined) throw new Error('no session')
-    session = opened
-    registry.stop()
-    commits = []
-  })
-
-  /** The first of both commits fails while the second request is there; the second's succeeds. */
-  async function failFirst(first: Promise<unknown>, second: Promise<unknown>): Promise<void> {
-    const ends = Promise.allSettled([first, second])
-    commits[0]?.reject(new RecordStoreUnavailable('frozen'))
-    await expect.poll(() => commits.length, { timeout: 5_000 }).toBe(2)
-    commits.at(-1)?.resolve()
-    expect(await ends).toMatchObject([
+  /** Runs both; the commit of the first fails after that of the second. */
+  async function failFirst(run: () => Promise<unknown>): Promise<void> {
+    const { commit } = store
+    const second = Promise.withResolvers<void>()
+    let count = 0
+    store.commit = async (change) => {
+      count += 1
+      if (count === 1) {
+        await second.promise
+        throw new RecordStoreUnavailable('frozen')
+      }
+      return commit(change).finally(second.resolve)
+    }
+    expect(await Promise.allSettled([run(), run()])).toMatchObject([
       { status: 'rejected', reason: expect.any(RecordStoreUnavailable) },
       { status: 'fulfilled' },
     ])
+    store.commit = commit
   }
 
   test('a subscription stands', async () => {
-    const subscribe = () => registry.subscribe(session, TEA)
-    await failFirst(subscribe(), subscribe())
+    await failFirst(() => registry.subscribe(session, TEA))
     expect(session.subscriptions).toEqual(new Map([[TEA, 7]]))
     expect(registry.subscriptions.countBefore(TEA, 7)).toBe(1)
   })
 
   test('an ended subscription is gone', async () => {
-    const subscribing = registry.subscribe(session, TEA)
-    commits.pop()?.resolve()
-    await subscribing
-    const unsubscribe = () => registry.unsubscribe(session, TEA)
-    await failFirst(unsubscribe(), unsubscribe())
+    await registry.subscribe(session, TEA)
+    await failFirst(() => registry.unsubscribe(session, TEA))
     expect(session.subscriptions).toBeUndefined()
   })
 
   test('a log level is the one that was answered', async () => {
-    await failFirst(registry.setLogLevel(session, 'debug'), registry.setLogLevel(session, 'error'))
-    expect(session.logLevel).toBe('error')
+    await failFirst(() => registry.setLogLevel(session, 'debug'))
+    expect(session.logLevel).toBe('debug')
   })
+})
+
+test('C5: scopes that could not be stored hold at once, and are stored by the next request', async () => {
+  const { commit } = store
+  const scopes: readonly string[] = []
+  store.commit = () => Promise.reject(new RecordStoreUnavailable('frozen'))
+  const narrow = { sub: 'host', scopes }
+  await expect(registry.refresh(session, narrow)).rejects.toThrow(RecordStoreUnavailable)
+  expect(session.scopes).toEqual([])
+  store.commit = commit
+  await registry.refresh(session, narrow)
+  expect(await store.restore()).toMatchObject({ sessions: [{ scopes: [] }] })
+})
+
+test('C25: a change that another made meanwhile is adopted with the own one, in whatever order both are heard of', async () => {
+  await store.commit({ kind: 'level', session: session.number, logLevel: 'error' })
+  await registry.subscribe(session, TEA)
+  expect(session.logLevel).toBe('error')
+  expect(session.subscriptions).toEqual(new Map([[TEA, 7]]))
+})
+
+test('C25: a subscription whose commit is not answered yet is known to whoever looks', async () => {
+  const { commit } = store
+  const answer = Promise.withResolvers<void>()
+  store.commit = async (change) => {
+    const outcome = await commit(change)
+    await answer.promise
+    return outcome
+  }
+  const look = store.look.bind(store)
+  const { number } = session
+  store.look = async () => ({ ...(await look()), changed: [{ number, changes: 9 }] })
+  const subscribing = registry.subscribe(session, TEA)
+  await store.flush()
+  await registry.looks.again()
+  expect(session.subscriptions).toEqual(new Map([[TEA, 7]]))
+  answer.resolve()
+  await subscribing
+  expect(registry.subscriptions.count).toBe(1)
 })

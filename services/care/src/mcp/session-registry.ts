@@ -1,129 +1,44 @@
 /**
- * The open sessions: opened within limits, found again, refreshed by each request's token, ended by their owner or by
- * time. Everything that ends a session goes through one method, so that nothing of it is left behind (C5).
+ * The open sessions of all processes, as a mirror of their rows: opened within limits, found again, refreshed by each request's
+ * token, ended by their owner or by time (C5, C25). Each change is committed first, then adopted here; what other processes
+ * changed is adopted at the next look, and every request begins behind one. Everything that ends a session goes through one
+ * method, so that nothing of it is left behind.
  */
-import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Clock } from '@tallystick/service-kit'
-import { countVersions, isWithinSizes, type Position } from '../domain/position.ts'
+import { countVersions, isBefore, type Position } from '../domain/position.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
 import type {
+  ChangeOutcome,
   RestoredSessions,
   SessionChange,
+  SessionLook,
   SessionStore,
   StoredSession,
 } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import type { EventStream } from './event-streams.ts'
 import type { McpLimits } from './limits.ts'
-import { SessionTurns } from './session-turns.ts'
+import { McpSession } from './mcp-session.ts'
+import { SessionLooks } from './session-looks.ts'
+import { SubscriptionIndex } from './subscription-index.ts'
 
-/**
- * One MCP session: who it belongs to, what it listens to, and how far it was told. It is a class since tens of thousands live
- * at once: methods are shared, and unused parts are not allocated.
- */
-export class McpSession {
-  readonly number: number
-  readonly sub: string
-  /** What clients send in `mcp-session-id`. */
-  readonly id: string
-  readonly createdAtMs: number
-  /** From the token presented last. */
-  scopes: readonly string[]
-  /** Unset until the client sets it; until then everything is sent. */
-  logLevel: LogLevel | undefined
-  lastSeenMs: number
-  /** Since when it has had no stream; while it has one, of no meaning. */
-  silentSinceMs: number
-  /** Behind the newest frame that any stream of the session has carried. */
-  carried: Position
-  /** The newest of those that its row has, or will have soon. */
-  keptCarried: Position
-  /** The number of its newest stream, among those of all processes. */
-  streamEpoch = 0
-  stream: EventStream | undefined
-  /** GETs so far: the newest wins, also over one that is still being judged. */
-  opening = 0
-  /**
-   * Chain URIs, and numbered ones, which never fire, each with the place from which on the session is told; absent while
-   * empty.
-   */
-  subscriptions: Map<string, number> | undefined
-  /** Requests in flight by the client's id, with their numbers at the server. Absent while there are none. */
-  waiting: Map<RequestId, number> | undefined
-  isEnded = false
+export type SessionEnd = 'deleted' | 'idle' | 'too-old' | 'elsewhere'
 
-  constructor(stored: StoredSession, lastSeenMs: number) {
-    this.number = stored.number
-    this.sub = stored.sub
-    this.id = stored.id
-    this.createdAtMs = stored.createdAtMs
-    this.scopes = stored.scopes
-    this.logLevel = stored.logLevel
-    this.lastSeenMs = lastSeenMs
-    this.silentSinceMs = lastSeenMs
-    this.carried = stored.carried
-    this.keptCarried = stored.carried
-  }
-
-  toStored(): StoredSession {
-    const { number, id, sub, scopes, logLevel, createdAtMs, carried } = this
-    return { number, id, sub, scopes, logLevel, createdAtMs, carried }
-  }
-}
-
-const NOBODY: ReadonlySet<McpSession> = new Set()
-
-/** Who subscribes to what, by session and by URI. */
-class SubscriptionIndex {
-  readonly #byUri = new Map<string, Set<McpSession>>()
-  count = 0
-
-  /** False if the session is already subscribed. */
-  add(session: McpSession, uri: string, since: number): boolean {
-    session.subscriptions ??= new Map()
-    if (session.subscriptions.has(uri)) return false
-    session.subscriptions.set(uri, since)
-    this.count += 1
-    this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(session))
-    return true
-  }
-
-  /** False if the session was not subscribed. */
-  remove(session: McpSession, uri: string): boolean {
-    if (session.subscriptions?.delete(uri) !== true) return false
-    this.count -= 1
-    if (session.subscriptions.size === 0) session.subscriptions = undefined
-    const subscribed = this.#byUri.get(uri)
-    subscribed?.delete(session)
-    if (subscribed?.size === 0) this.#byUri.delete(uri)
-    return true
-  }
-
-  of(uri: string): ReadonlySet<McpSession> {
-    return this.#byUri.get(uri) ?? NOBODY
-  }
-
-  /** Sessions that followed a URI when the version of a place was written. */
-  countBefore(uri: string, place: number): number {
-    let count = 0
-    for (const { subscriptions } of this.of(uri))
-      if ((subscriptions?.get(uri) ?? Number.POSITIVE_INFINITY) <= place) count += 1
-    return count
-  }
-}
-
-export type SessionEnd = 'deleted' | 'idle' | 'too-old'
+type Sizes = Pick<Position, 'user' | 'assistant'>
 
 type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
-  readonly store: Pick<SessionStore, 'commit' | 'save' | 'takeStream'>
-  /** Sizes of the journals: where a session or a subscription begins. */
-  readonly sizes: () => Pick<Position, 'user' | 'assistant'>
+  readonly store: SessionStore
+  /** Sizes of the journals, as far as this process knows: where a subscription begins. */
+  readonly sizes: () => Sizes
+  /** Has this process know that much of the journals. */
+  readonly learnSizes: (sizes: Sizes) => Promise<void>
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
+  /** A sweep failed; the next one is made all the same. */
+  readonly onProblem: (error: unknown) => void
 }
 
 /** 192 bits, so guessing one is out of the question, although the id alone opens nothing. */
@@ -132,18 +47,24 @@ const SESSION_ID_BYTES = 24
 const NUMBER_BYTES = 4
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
+/** Rows say when their session was last in use, at most this part of the idle time late: not every request writes. */
+const SEEN_PART = 1 / 4
+
+/** A stream that may begin: its number among those of the session, and how far those before it have told. */
+export type TakenStream = Pick<StoredSession, 'streamEpoch'>
 
 export class SessionRegistry {
   readonly subscriptions = new SubscriptionIndex()
   readonly #deps: SessionRegistryDeps
   readonly #byId = new Map<string, McpSession>()
-  readonly #numbers = new Set<number>()
+  readonly #byNumber = new Map<number, McpSession>()
   readonly #countBySub = new Map<string, number>()
-  readonly #turns = new SessionTurns()
   #cancelSweep: (() => void) | undefined
+  readonly looks: SessionLooks
 
   constructor(deps: SessionRegistryDeps) {
     this.#deps = deps
+    this.looks = new SessionLooks({ ...deps, adopt: (look) => this.#adoptLook(look) })
   }
 
   get count(): number {
@@ -154,56 +75,62 @@ export class SessionRegistry {
     return this.#byId.values()
   }
 
-  /**
-   * Takes over the sessions that an earlier process left. They count as idle from now on, since their clients could not
-   * reach it.
-   */
+  /** Takes over what is stored, and nothing else. */
   restore({ sessions }: Pick<RestoredSessions, 'sessions'>): void {
-    const sizes = this.#deps.sizes()
-    for (const stored of sessions) {
-      const session = new McpSession(stored, this.#deps.clock.unixMs())
-      session.streamEpoch = stored.streamEpoch
-      // The records were put back from a backup: what is written from now on is told.
-      if (!isWithinSizes(session.carried, sizes)) session.carried = { ...sizes, frames: 0 }
-      this.#add(session)
-      for (const [uri, since] of stored.subscriptions)
-        this.subscriptions.add(session, uri, Math.min(since, countVersions(sizes)))
-    }
+    const stored = new Set(sessions.map(({ number }) => number))
+    for (const session of [...this.#byNumber.values()])
+      if (!stored.has(session.number)) this.#end(session, 'elsewhere')
+    for (const row of sessions) this.#adoptRow(row)
   }
 
-  /**
-   * Opens a session for a principal; undefined if that would exceed a limit (C5). Its row is there when it resolves, as is that
-   * of every change below; each rejects with `RecordStoreUnavailable`, and then nothing has changed.
-   */
+  async #adoptLook({ changed, isKnown }: SessionLook): Promise<void> {
+    if (!isKnown) return this.#enterAnew()
+    const older: number[] = []
+    for (const { changes, number } of changed) {
+      const session = this.#byNumber.get(number)
+      if (changes !== undefined && (session?.changes ?? 0) < changes) older.push(number)
+      else if (changes === undefined && session !== undefined) this.#end(session, 'elsewhere')
+    }
+    await this.#readAgain(older)
+  }
+
+  /** The others took this process for dead: what it was to be told is gone, and its streams may be others'. */
+  async #enterAnew(): Promise<void> {
+    const { sizes, store } = this.#deps
+    for (const session of this.#byId.values()) session.stream?.end('forgotten')
+    await store.enter(sizes())
+    this.restore(await store.restore())
+  }
+
+  /** Opens a session for a principal; undefined if that would exceed a limit (C5). Its row is there when it resolves. */
   async open({ sub, scopes }: Principal): Promise<McpSession | undefined> {
     const { limits, clock, randomBytes } = this.#deps
+    await this.looks.again()
     if (this.#byId.size >= limits.sessionsMax) return undefined
     if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
     const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
+    const number = this.#drawNumber()
+    const carried = { ...this.looks.sizes, frames: 0 }
+    const opened = { number, id, sub, scopes, carried }
+    const perSubMax = limits.sessionsPerSubMax
+    const outcome = await this.#commit({ kind: 'opened', session: number, opened, perSubMax })
+    if (outcome.kind !== 'done') return undefined
+    const known = this.#byNumber.get(number)
+    if (known !== undefined) return known
     const createdAtMs = clock.unixMs()
-    const carried = { ...this.#deps.sizes(), frames: 0 }
-    const session = new McpSession(
-      { number: this.#drawNumber(), id, sub, scopes, createdAtMs, carried },
-      createdAtMs,
-    )
+    const counted = { changes: outcome.changes, streamEpoch: 0, silentSinceMs: createdAtMs }
+    const session = new McpSession({ ...opened, ...counted, createdAtMs }, createdAtMs)
     this.#add(session)
-    try {
-      await this.#deps.store.commit([{ kind: 'session', session: session.toStored() }])
-    } catch (error) {
-      this.#remove(session)
-      throw error
-    }
     return session
   }
 
-  /** The session with that id, unless it has expired. */
-  find(id: string): McpSession | undefined {
+  /** The session with that id, wherever it was opened, unless it has expired. */
+  async find(id: string): Promise<McpSession | undefined> {
+    await this.looks.again()
     const session = this.#byId.get(id)
     if (session === undefined) return undefined
-    const reason = this.#overBy(session)
-    if (reason === undefined) return session
-    this.#expire(session, reason)
-    return undefined
+    if (this.#isOver(session)) await this.#sweep(session)
+    return session.isEnded ? undefined : session
   }
 
   /**
@@ -212,18 +139,18 @@ export class SessionRegistry {
    */
   async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
     this.touch(session)
-    const before = session.scopes
-    if (before === scopes) return
     session.scopes = scopes
-    if (before.length === scopes.length && scopes.every((scope) => before.includes(scope))) return
+    const { keptScopes: kept, number } = session
+    if (kept === scopes) return
+    if (kept.length === scopes.length && scopes.every((scope) => kept.includes(scope))) return
     const lost = [...(session.subscriptions?.keys() ?? [])].filter((uri) => {
       const slot = parseRecordUri(uri)?.slot
       return slot !== undefined && !mayRead(scopes, slot)
     })
-    for (const uri of lost) this.subscriptions.remove(session, uri)
-    const { number } = session
-    const ends = lost.map((uri) => ({ kind: 'unsubscribed', session: number, uri }) as const)
-    await this.#deps.store.commit([...ends, this.#changed(session)])
+    await this.#change(session, { kind: 'scopes', session: number, scopes, lost }, () => {
+      session.keptScopes = scopes
+      for (const uri of lost) this.subscriptions.remove(session, uri)
+    })
   }
 
   /** Records that a session is in use. */
@@ -231,131 +158,145 @@ export class SessionRegistry {
     session.lastSeenMs = this.#deps.clock.unixMs()
   }
 
-  /** A session has just stopped holding a stream. */
-  fallSilent(session: McpSession): void {
+  /** A stream of a session has just ended here. */
+  fallSilent(session: McpSession, epoch: number): void {
     this.touch(session)
+    if (session.isEnded || epoch !== session.streamEpoch) return
     session.silentSinceMs = session.lastSeenMs
-    this.keepCarried(session)
+    this.keepCarried(session, epoch)
+    this.#deps.store.save([{ kind: 'left', session: session.number, epoch }])
   }
 
-  /** Stores how far a session was told, if that has changed; nobody waits for it. */
-  keepCarried(session: McpSession): void {
-    const { carried, isEnded, number, streamEpoch: epoch } = session
-    if (isEnded || carried === session.keptCarried) return
+  /** Stores how far the newest stream of a session has told, if that has changed; nobody waits for it. */
+  keepCarried(session: McpSession, epoch: number): void {
+    const { carried, isEnded, number } = session
+    if (isEnded || epoch !== session.streamEpoch || carried === session.keptCarried) return
     session.keptCarried = carried
     this.#deps.store.save([{ kind: 'carried', session: number, epoch, carried }])
   }
 
   /**
-   * A stream of the session begins, after all that any process began before; false if the session is gone. One that cannot be
+   * A stream of the session begins, after all that any process began before; undefined if the session is gone. One that cannot be
    * noted is opened all the same: some clients ask for their stream once, and would be deaf.
    */
-  async takeStream(session: McpSession): Promise<boolean> {
-    const epoch = await this.#deps.store.takeStream(session.number).catch((error: unknown) => {
+  async takeStream(session: McpSession): Promise<TakenStream | undefined> {
+    let outcome: ChangeOutcome
+    try {
+      outcome = await this.#change(session, { kind: 'stream', session: session.number }, () => {
+        session.silentSinceMs = undefined
+      })
+    } catch (error) {
       if (!(error instanceof RecordStoreUnavailable)) throw error
-      return session.streamEpoch
-    })
-    if (epoch === undefined || session.isEnded) return false
-    session.streamEpoch = Math.max(session.streamEpoch, epoch)
-    return true
+      return session
+    }
+    if (outcome.kind !== 'done' || outcome.stream === undefined || session.isEnded) return undefined
+    const { carried, streamEpoch } = outcome.stream
+    this.#notice(session, { carried, streamEpoch })
+    return { streamEpoch }
   }
 
-  /** Sessions that follow something, a URI or anything, and have had no stream for too long (C36). */
-  silent(uri?: string): readonly McpSession[] {
+  /** Sessions that follow something, a URI or anything, and have had no stream for too long, each since when (C36). */
+  silent(uri?: string): readonly { readonly session: McpSession; readonly sinceMs: number }[] {
     const { clock, limits } = this.#deps
     const sinceMs = clock.unixMs() - limits.silentMs
     const following = uri === undefined ? this.all() : this.subscriptions.of(uri)
-    return [...following].filter(
-      ({ silentSinceMs, stream, subscriptions }) =>
-        subscriptions !== undefined && stream === undefined && silentSinceMs < sinceMs,
-    )
-  }
-
-  /**
-   * Subscribes a session, which is told of what is written from now on, even before the row is there; false if it has too many
-   * subscriptions.
-   */
-  subscribe(session: McpSession, uri: string): Promise<boolean> {
-    return this.#turns.take(session, uri, async () => {
-      // An ended session gets no more answers, and nothing would remove its entry.
-      if (session.isEnded) return true
-      const known = session.subscriptions?.get(uri)
-      if (
-        known === undefined &&
-        (session.subscriptions?.size ?? 0) >= this.#deps.limits.subscriptionsPerSessionMax
-      )
-        return false
-      const since = known ?? countVersions(this.#deps.sizes())
-      this.subscriptions.add(session, uri, since)
-      try {
-        // A known one, too: an unsubscribe that was refused may have taken its row.
-        await this.#deps.store.commit([{ kind: 'subscribed', session: session.number, uri, since }])
-      } catch (error) {
-        if (known === undefined) this.subscriptions.remove(session, uri)
-        throw error
-      }
-      return true
+    return [...following].flatMap((session) => {
+      const { silentSinceMs = Number.POSITIVE_INFINITY, stream, subscriptions } = session
+      const isSilent = stream === undefined && subscriptions !== undefined
+      return isSilent && silentSinceMs < sinceMs ? [{ session, sinceMs: silentSinceMs }] : []
     })
   }
 
-  unsubscribe(session: McpSession, uri: string): Promise<void> {
-    return this.#turns.take(session, uri, async () => {
-      const since = session.subscriptions?.get(uri)
-      if (since === undefined) return
-      this.subscriptions.remove(session, uri)
-      try {
-        await this.#deps.store.commit([{ kind: 'unsubscribed', session: session.number, uri }])
-      } catch (error) {
-        if (!session.isEnded) this.subscriptions.add(session, uri, since)
-        throw error
-      }
+  /** Subscribes a session, which is told of what is written from now on; false if it has too many subscriptions. */
+  async subscribe(session: McpSession, uri: string): Promise<boolean> {
+    const { limits, sizes } = this.#deps
+    const max = limits.subscriptionsPerSessionMax
+    const place = (): number => countVersions(sizes())
+    const change = { kind: 'subscribed', session: session.number, uri, max, place } as const
+    const outcome = await this.#change(session, change, ({ since }) => {
+      if (since !== undefined) this.subscriptions.add(session, uri, since)
     })
+    return outcome.kind !== 'too-many'
   }
 
-  setLogLevel(session: McpSession, level: LogLevel): Promise<void> {
-    return this.#turns.take(session, 'level', async () => {
-      const before = session.logLevel
-      session.logLevel = level
-      try {
-        await this.#deps.store.commit([this.#changed(session)])
-      } catch (error) {
-        session.logLevel = before
-        throw error
-      }
-    })
+  async unsubscribe(session: McpSession, uri: string): Promise<void> {
+    const change = { kind: 'unsubscribed', session: session.number, uri } as const
+    await this.#change(session, change, () => this.subscriptions.remove(session, uri))
   }
 
-  #changed({ logLevel, number, scopes }: McpSession): SessionChange {
-    return { kind: 'changed', session: number, scopes, logLevel }
+  async setLogLevel(session: McpSession, logLevel: LogLevel): Promise<void> {
+    const change = { kind: 'level', session: session.number, logLevel } as const
+    await this.#change(session, change, () => {
+      session.logLevel = logLevel
+    })
   }
 
   /** Its client ends it. */
   async delete(session: McpSession): Promise<void> {
-    await this.#deps.store.commit([{ kind: 'ended', session: session.number }])
+    await this.#commit({ kind: 'ended', session: session.number })
     this.#end(session, 'deleted')
   }
 
-  #expire(session: McpSession, reason: SessionEnd): void {
-    this.#deps.store.save([{ kind: 'ended', session: session.number }])
-    this.#end(session, reason)
+  #commit(change: SessionChange): Promise<ChangeOutcome> {
+    return this.#deps.store.commit(change)
+  }
+
+  /** Commits a change and adopts it, unless the row was read behind it meanwhile. Rejects with `RecordStoreUnavailable`. */
+  async #change(
+    session: McpSession,
+    change: SessionChange,
+    adopt: (done: Extract<ChangeOutcome, { kind: 'done' }>) => void,
+  ): Promise<ChangeOutcome> {
+    const outcome = await this.#commit(change)
+    if (session.isEnded) return outcome
+    if (outcome.kind === 'gone') this.#end(session, 'elsewhere')
+    if (outcome.kind !== 'done' || outcome.changes <= session.changes) return outcome
+    if (outcome.changes === session.changes + 1) {
+      session.changes = outcome.changes
+      adopt(outcome)
+    } else await this.#readAgain([session.number])
+    return outcome
+  }
+
+  async #readAgain(numbers: readonly number[]): Promise<void> {
+    if (numbers.length === 0) return
+    for (const row of await this.#deps.store.find(numbers)) this.#adoptRow(row)
+  }
+
+  #adoptRow(row: StoredSession): void {
+    const known = this.#byNumber.get(row.number)
+    if (known !== undefined && row.changes <= known.changes) return
+    const session = known ?? new McpSession(row, this.#deps.clock.unixMs())
+    if (known === undefined) this.#add(session)
+    const { changes, logLevel, scopes, silentSinceMs } = row
+    Object.assign(session, { changes, logLevel, scopes, keptScopes: scopes, silentSinceMs })
+    this.subscriptions.replace(session, row.subscriptions)
+    this.#notice(session, row)
+  }
+
+  /** A newer stream than the one that is here ends it, wherever it was opened. */
+  #notice(
+    session: McpSession,
+    { carried, streamEpoch }: Pick<StoredSession, 'carried' | 'streamEpoch'>,
+  ): void {
+    if (isBefore(session.carried, carried)) session.carried = carried
+    if (streamEpoch <= session.streamEpoch) return
+    session.streamEpoch = streamEpoch
+    session.stream?.end('taken-over')
   }
 
   #end(session: McpSession, reason: SessionEnd): void {
     if (session.isEnded) return
-    this.#remove(session)
-    this.#deps.onEnd(session, reason)
-  }
-
-  #remove(session: McpSession): void {
     session.isEnded = true
     this.#byId.delete(session.id)
-    this.#numbers.delete(session.number)
+    this.#byNumber.delete(session.number)
     const left = (this.#countBySub.get(session.sub) ?? 1) - 1
     if (left === 0) this.#countBySub.delete(session.sub)
     else this.#countBySub.set(session.sub, left)
     for (const uri of session.subscriptions?.keys() ?? []) this.subscriptions.remove(session, uri)
     session.stream?.end('session-ended')
     if (this.#byId.size === 0) this.stop()
+    this.#deps.onEnd(session, reason)
   }
 
   /** Stops looking for expired sessions. */
@@ -366,8 +307,8 @@ export class SessionRegistry {
 
   #add(session: McpSession): void {
     this.#byId.set(session.id, session)
+    this.#byNumber.set(session.number, session)
     this.#countBySub.set(session.sub, (this.#countBySub.get(session.sub) ?? 0) + 1)
-    this.#numbers.add(session.number)
     this.#armSweep()
   }
 
@@ -375,23 +316,47 @@ export class SessionRegistry {
   #drawNumber(): number {
     for (;;) {
       const number = Buffer.from(this.#deps.randomBytes(NUMBER_BYTES)).readUInt32BE()
-      if (!this.#numbers.has(number)) return number
+      if (!this.#byNumber.has(number)) return number
     }
   }
 
   #armSweep(): void {
     this.#cancelSweep ??= this.#deps.clock.after(SWEEP_MS, () => {
       this.#cancelSweep = undefined
-      for (const session of this.#byId.values()) this.find(session.id)
+      void this.#sweep().catch(this.#deps.onProblem)
       if (this.#byId.size > 0) this.#armSweep()
     })
   }
 
-  #overBy(session: McpSession): SessionEnd | undefined {
+  /** Ends what is over by the store's clock: all such sessions, or one if it is. */
+  async #sweep(only?: McpSession): Promise<void> {
+    const { clock, limits, store } = this.#deps
+    const { absoluteMs, idleMs } = limits
+    const nowMs = clock.unixMs()
+    const used = new Map<McpSession, number>()
+    for (const session of only === undefined ? this.all() : [only]) {
+      if (session.waiting !== undefined) session.lastSeenMs = nowMs
+      const { keptSeenMs, lastSeenMs } = session
+      if (lastSeenMs !== keptSeenMs && nowMs - keptSeenMs >= idleMs * SEEN_PART)
+        used.set(session, lastSeenMs)
+    }
+    const seen = new Map(
+      [...used].map(([{ number }, usedAtMs]) => [number, Math.max(0, nowMs - usedAtMs)]),
+    )
+    const swept = await store.sweep({ absoluteMs, idleMs, seen, only: only?.number })
+    for (const [session, usedAtMs] of used) session.keptSeenMs = usedAtMs
+    for (const { number, reason } of swept) {
+      const session = this.#byNumber.get(number)
+      if (session !== undefined) this.#end(session, reason)
+    }
+  }
+
+  /** Whether it would be over if no other process had used it. */
+  #isOver({ createdAtMs, lastSeenMs, stream, waiting }: McpSession): boolean {
     const { limits, clock } = this.#deps
     const nowMs = clock.unixMs()
-    if (nowMs - session.createdAtMs >= limits.absoluteMs) return 'too-old'
-    const isBusy = session.stream !== undefined || session.waiting !== undefined
-    return !isBusy && nowMs - session.lastSeenMs >= limits.idleMs ? 'idle' : undefined
+    if (nowMs - createdAtMs >= limits.absoluteMs) return true
+    const isBusy = stream !== undefined || waiting !== undefined
+    return !isBusy && nowMs - lastSeenMs >= limits.idleMs
   }
 }

@@ -9,7 +9,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { NO_VALIDATOR, withInvalidParams, withoutTask } from '@tallystick/service-kit/mcp'
 import { DATA_LINE } from '../wire/text-of-others.ts'
-import type { McpSession } from './session-registry.ts'
+import type { McpSession } from './mcp-session.ts'
 
 /** The only version negotiated: the minimum (C1), and the newest whose sessions this transport supports. */
 const PROTOCOL_VERSION = '2025-11-25'

@@ -11,8 +11,8 @@ import { Happening, type Listener } from './frames.ts'
 import { JournalPages } from './journal-pages.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { USER } from './mcp.fixture.ts'
+import { McpSession } from './mcp-session.ts'
 import type { StreamEnd } from './open-stream.ts'
-import { McpSession } from './session-registry.ts'
 import { useStreams } from './streams.fixture.ts'
 
 const suite = useStreams()
@@ -62,7 +62,7 @@ const stalledStream = (lagBytesMax: number) => {
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
   const start = { user: 1, assistant: 0, frames: 0 }
   const stored = { number: 1, id: 'one', sub: 'host', scopes: [USER], createdAtMs: 0 }
-  const session = new McpSession({ ...stored, carried: start }, 0)
+  const session = new McpSession({ ...stored, carried: start, changes: 1, streamEpoch: 1 }, 0)
   const ends: StreamEnd[] = []
   const taken: string[] = []
   const taking: (() => void)[] = []
@@ -76,6 +76,7 @@ const stalledStream = (lagBytesMax: number) => {
   const kept: Happening[] = []
   const opened = new EventStream({
     session,
+    epoch: 1,
     response: response as unknown as ServerResponse,
     claims: { sub: 'host', scopes: [USER], expiresAtSeconds: Number.POSITIVE_INFINITY },
     isRevoked: () => false,
@@ -88,6 +89,9 @@ const stalledStream = (lagBytesMax: number) => {
       floor: () => start,
       keptFrom: (from) => kept.filter(({ end }) => isBefore(from, end)),
       sizes: () => start,
+      isFresh: () => true,
+      reach: async () => undefined,
+      wake: () => undefined,
       pages: new JournalPages(suite.fixture.store, 'care'),
     },
     limits,
@@ -95,6 +99,7 @@ const stalledStream = (lagBytesMax: number) => {
     onUpdate: () => undefined,
     onFailure: () => undefined,
     keepCarried: () => undefined,
+    hasOthers: () => false,
     onEnd: (_stream, reason) => ends.push(reason),
   })
   opened.open()

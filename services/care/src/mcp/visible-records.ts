@@ -23,9 +23,10 @@ import type { RecordMeta } from '../wire/records.ts'
 import { valueText } from '../wire/text-of-others.ts'
 import type { createChangeCursors } from './change-cursors.ts'
 import type { McpLimits } from './limits.ts'
+import type { McpSession } from './mcp-session.ts'
 import type { RecordAudio } from './record-audio.ts'
 import type { RecordIndex } from './record-index.ts'
-import type { McpSession, SessionRegistry } from './session-registry.ts'
+import type { SessionRegistry } from './session-registry.ts'
 
 export type McpServices = {
   readonly store: RecordStore

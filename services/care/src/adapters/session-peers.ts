@@ -1,0 +1,43 @@
+// The processes that serve the same sessions, as the engine has them: on SQLite there is one.
+import type { SqlQuery } from '@tallystick/journal-store'
+import type { SessionLook } from '../domain/session-store.ts'
+
+export type SessionPeers = {
+  /** The name of this process among them. */
+  readonly process: () => string
+  /**
+   * Begins a transaction in which this process enters; no change of a session is under way meanwhile. Returns whether it is
+   * alone.
+   */
+  enter(query: SqlQuery): Promise<boolean>
+  /** Begins a transaction that changes sessions; with `opens`, no other opens any meanwhile. */
+  begin(query: SqlQuery, sessions: readonly number[], opens: boolean): readonly Promise<unknown>[]
+  /** Has all processes read sessions again. */
+  tell(query: SqlQuery, sessions: readonly number[]): readonly Promise<unknown>[]
+  look(): Promise<SessionLook>
+  watch(wake: () => void): () => void
+  readonly freshMs: number
+  /** What the others know of the use of a session may be as late as this, milliseconds, given the idle time. */
+  seenLateMs(idleMs: number): number
+  /** SQL for the place of the next version, given SQL for what this process takes for it. */
+  readonly placeSql: (known: string) => string
+  leave(): Promise<void>
+}
+
+/** The only process: memory is as new as its own changes, of which `underWay` has those that are not answered yet. */
+export const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
+  process: () => 'sole',
+  enter: async () => true,
+  begin: () => [],
+  tell: () => [],
+  look: async () => {
+    // Read behind the commit that they wait for.
+    const changed = [...underWay()].map((number) => ({ number, changes: Number.POSITIVE_INFINITY }))
+    return { isKnown: true, changed, hasOthers: false }
+  },
+  watch: () => () => undefined,
+  freshMs: Number.POSITIVE_INFINITY,
+  seenLateMs: () => 0,
+  placeSql: (known) => known,
+  leave: async () => undefined,
+})

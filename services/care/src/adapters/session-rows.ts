@@ -1,0 +1,229 @@
+// The statements of sessions, which both engines take.
+import type { SqlConnection, SqlQuery } from '@tallystick/journal-store'
+import type { Position } from '../domain/position.ts'
+import type {
+  ChangeOutcome,
+  SessionChange,
+  SessionNote,
+  SessionSweep,
+  StoredSession,
+  SweptSession,
+} from '../domain/session-store.ts'
+import type { SessionPeers } from './session-peers.ts'
+
+const OPEN = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, NULL, now_ms(), $5, $6, $7, 1, 0, NULL, now_ms(), now_ms())
+  ON CONFLICT (number) DO UPDATE SET seen_at_ms = excluded.seen_at_ms WHERE mcp_sessions.id = excluded.id RETURNING changes`
+/** The one that was just opened, if it is one too many. */
+const REFUSE = `DELETE FROM mcp_sessions
+  WHERE number = $1 AND (SELECT count(*) FROM mcp_sessions WHERE sub = $2) > CAST($3 AS bigint) RETURNING number`
+const CHANGE = 'UPDATE mcp_sessions SET changes = changes + 1 WHERE number = $1 RETURNING changes'
+const LEVEL =
+  'UPDATE mcp_sessions SET log_level = $2, changes = changes + 1 WHERE number = $1 RETURNING changes'
+const SCOPES =
+  'UPDATE mcp_sessions SET scopes = $2, changes = changes + 1 WHERE number = $1 RETURNING changes'
+const STREAM = `UPDATE mcp_sessions SET stream_epoch = stream_epoch + 1, stream_process = $2, silent_since_ms = NULL,
+    seen_at_ms = now_ms(), changes = changes + 1 WHERE number = $1
+  RETURNING changes, stream_epoch AS "streamEpoch", carried_user AS "user", carried_assistant AS "assistant", carried_frames AS "frames"`
+const LEAVE = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1
+  WHERE number = $1 AND stream_epoch = $2`
+const CARRIED = `UPDATE mcp_sessions SET carried_user = $3, carried_assistant = $4, carried_frames = $5
+  WHERE number = $1 AND stream_epoch = $2`
+/** One that is there keeps its beginning. */
+const subscribeSql = (place: string): string => `INSERT INTO mcp_subscriptions
+  SELECT number, $2, ${place} FROM mcp_sessions WHERE number = $1
+    AND (SELECT count(*) FROM mcp_subscriptions WHERE session = $1 AND uri <> $2) < CAST($4 AS bigint)
+  ON CONFLICT (session, uri) DO UPDATE SET since = mcp_subscriptions.since RETURNING since`
+const UNSUBSCRIBE = 'DELETE FROM mcp_subscriptions WHERE session = $1 AND uri = $2'
+const END = [
+  'DELETE FROM mcp_subscriptions WHERE session = $1',
+  'DELETE FROM mcp_sessions WHERE number = $1',
+]
+/** Nobody else serves them: no stream is left, and none is idle yet, since their clients reached nobody. */
+const BEGIN = [
+  `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), changes = changes + 1
+    WHERE stream_process IS NOT NULL`,
+  'UPDATE mcp_sessions SET seen_at_ms = now_ms()',
+]
+const SEEN = `UPDATE mcp_sessions SET seen_at_ms = now_ms() - CAST($2 AS bigint)
+  WHERE number = $1 AND seen_at_ms < now_ms() - CAST($2 AS bigint)`
+const sweepSql = (only: string): string => `DELETE FROM mcp_sessions
+  WHERE (created_at_ms <= now_ms() - CAST($1 AS bigint)
+    OR (stream_process IS NULL AND seen_at_ms <= now_ms() - CAST($2 AS bigint))) ${only}
+  RETURNING number, CASE WHEN created_at_ms <= now_ms() - CAST($1 AS bigint) THEN 'too-old' ELSE 'idle' END AS reason`
+const [SWEEP, SWEEP_ONE] = [sweepSql(''), sweepSql('AND number = $3')]
+const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
+  ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
+const JUDGED = `INSERT INTO mcp_judged AS j VALUES (1, $1)
+  ON CONFLICT (number) DO UPDATE SET place = excluded.place WHERE j.place < excluded.place`
+
+type Changed = { readonly changes: number }
+const GONE: ChangeOutcome = { kind: 'gone' }
+const outcomeOf = ([row]: readonly Changed[]): ChangeOutcome =>
+  row === undefined ? GONE : { kind: 'done', changes: row.changes }
+
+/** What applies changes and notes, in a transaction. Applying one again does no harm, since an answer may have been lost. */
+export function createSessionStatements(
+  peers: Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs'>,
+  textCell: SqlConnection['textCell'],
+) {
+  const SUBSCRIBE = subscribeSql(peers.placeSql('CAST($3 AS bigint)'))
+  const scopesCell = (scopes: readonly string[]) => textCell(scopes.join(' '))
+
+  const change = async (query: SqlQuery, asked: SessionChange): Promise<ChangeOutcome> => {
+    const { session } = asked
+    switch (asked.kind) {
+      case 'opened': {
+        const { carried, id, scopes, sub } = asked.opened
+        const { assistant, frames, user } = carried
+        const cells = [session, id, textCell(sub), scopesCell(scopes), user, assistant, frames]
+        const [opened, refused] = await Promise.all([
+          query<Changed>(OPEN, cells),
+          query(REFUSE, [session, textCell(sub), asked.perSubMax]),
+        ])
+        // Its number may be another's.
+        return refused.length > 0 || opened.length === 0 ? { kind: 'too-many' } : outcomeOf(opened)
+      }
+      case 'subscribed': {
+        const { max, place, uri } = asked
+        const [changed, [subscribed]] = await Promise.all([
+          query<Changed>(CHANGE, [session]),
+          query<{ readonly since: number }>(SUBSCRIBE, [session, uri, place(), max]),
+        ])
+        if (changed.length > 0 && subscribed === undefined) return { kind: 'too-many' }
+        return { ...outcomeOf(changed), ...subscribed }
+      }
+      case 'unsubscribed': {
+        const [changed] = await Promise.all([
+          query<Changed>(CHANGE, [session]),
+          query(UNSUBSCRIBE, [session, asked.uri]),
+        ])
+        return outcomeOf(changed)
+      }
+      case 'level':
+        return outcomeOf(await query<Changed>(LEVEL, [session, asked.logLevel]))
+      case 'scopes': {
+        const [changed] = await Promise.all([
+          query<Changed>(SCOPES, [session, scopesCell(asked.scopes)]),
+          ...asked.lost.map((uri) => query(UNSUBSCRIBE, [session, uri])),
+        ])
+        return outcomeOf(changed)
+      }
+      case 'stream': {
+        type Row = Changed & Position & { readonly streamEpoch: number }
+        const [row] = await query<Row>(STREAM, [session, peers.process()])
+        if (row === undefined) return GONE
+        const { assistant, changes, frames, streamEpoch, user } = row
+        return {
+          kind: 'done',
+          changes,
+          stream: { streamEpoch, carried: { user, assistant, frames } },
+        }
+      }
+      case 'ended':
+        await Promise.all(END.map((text) => query(text, [session])))
+        return GONE
+      default:
+        return asked satisfies never
+    }
+  }
+
+  const note = (query: SqlQuery, noted: SessionNote): Promise<unknown> => {
+    switch (noted.kind) {
+      case 'carried': {
+        const { carried, epoch, session } = noted
+        return query(CARRIED, [session, epoch, carried.user, carried.assistant, carried.frames])
+      }
+      case 'left':
+        return query(LEAVE, [noted.session, noted.epoch])
+      case 'unheard': {
+        const { uri, version, sinceMs } = noted.unheard
+        return query(KEEP_UNHEARD, [uri, version, sinceMs])
+      }
+      case 'heard':
+        return query('DELETE FROM mcp_unheard WHERE uri = $1', [noted.uri])
+      case 'judged':
+        return query(JUDGED, [noted.place])
+      default:
+        return noted satisfies never
+    }
+  }
+
+  return {
+    change,
+    note,
+    begin: (query: SqlQuery) => BEGIN.map((text) => query(text)),
+    sweep: async (query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> => {
+      const { absoluteMs, idleMs, only, seen } = sweep
+      await Promise.all([...seen].map(([number, agoMs]) => query(SEEN, [number, agoMs])))
+      const limits = [absoluteMs, idleMs + peers.seenLateMs(idleMs)]
+      const swept = await (only === undefined
+        ? query<SweptSession>(SWEEP, limits)
+        : query<SweptSession>(SWEEP_ONE, [...limits, only]))
+      await Promise.all(
+        swept.map(({ number }) =>
+          query('DELETE FROM mcp_subscriptions WHERE session = $1', [number]),
+        ),
+      )
+      return swept.map(({ number, reason }) => ({ number, reason }))
+    },
+  }
+}
+
+/** A cell that `textCell` made. */
+type TextCell = string | Uint8Array
+type SessionRow = Omit<StoredSession, 'sub' | 'scopes' | 'logLevel' | 'carried' | 'subscriptions'> &
+  Position & {
+    readonly sub: TextCell
+    readonly scopes: TextCell
+    readonly logLevel: StoredSession['logLevel'] | null
+    readonly silentSinceMs: number | null
+  }
+type SubscriptionRow = { readonly session: number; readonly uri: string; readonly since: number }
+
+const SESSIONS = `SELECT number, id, sub, scopes, log_level AS "logLevel", created_at_ms AS "createdAtMs", carried_user AS "user",
+  carried_assistant AS "assistant", carried_frames AS "frames", changes, stream_epoch AS "streamEpoch", silent_since_ms AS "silentSinceMs"
+  FROM mcp_sessions`
+const SUBSCRIPTIONS = 'SELECT session, uri, since FROM mcp_subscriptions'
+
+/** Above that, all are read at once. */
+const EACH_MAX = 64
+
+/** Sessions of these numbers, or all of them. Subscriptions are as new as their sessions, or newer. */
+export async function findSessions(
+  read: SqlQuery,
+  numbers?: readonly number[],
+): Promise<readonly StoredSession[]> {
+  const wanted = numbers === undefined || numbers.length > EACH_MAX ? undefined : numbers
+  const [found, subscriptions] =
+    wanted === undefined
+      ? await Promise.all([
+          read<SessionRow>(`${SESSIONS} ORDER BY created_at_ms, number`),
+          read<SubscriptionRow>(SUBSCRIPTIONS),
+        ])
+      : await Promise.all([
+          eachOf<SessionRow>(read, `${SESSIONS} WHERE number = $1`, wanted),
+          eachOf<SubscriptionRow>(read, `${SUBSCRIPTIONS} WHERE session = $1`, wanted),
+        ])
+  const bySession = Map.groupBy(subscriptions, ({ session }) => session)
+  return found.map(
+    ({ sub, scopes, logLevel, silentSinceMs, user, assistant, frames, ...session }) => ({
+      ...session,
+      sub: String(sub),
+      scopes: String(scopes).split(' ').filter(Boolean),
+      logLevel: logLevel ?? undefined,
+      silentSinceMs: silentSinceMs ?? undefined,
+      carried: { user, assistant, frames },
+      subscriptions: new Map(
+        (bySession.get(session.number) ?? []).map(({ since, uri }) => [uri, since]),
+      ),
+    }),
+  )
+}
+
+async function eachOf<Row extends Readonly<Record<string, unknown>>>(
+  read: SqlQuery,
+  text: string,
+  numbers: readonly number[],
+): Promise<readonly Row[]> {
+  return (await Promise.all(numbers.map((number) => read<Row>(text, [number])))).flat()
+}
