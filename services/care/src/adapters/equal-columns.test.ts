@@ -28,6 +28,7 @@ describe.skipIf(postgresMissing !== undefined)(
           'audit_rows.row_id: SQLite none, PostgreSQL TEXT',
           // Of several processes: who wrote which group, and which place may sign.
           'journal_writers: PostgreSQL alone',
+          // Who of them does what only one may.
           'leases: PostgreSQL alone',
           // What of the sessions another has changed.
           'mcp_inbox: PostgreSQL alone',

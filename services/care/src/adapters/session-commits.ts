@@ -96,7 +96,7 @@ export function openSessionStore(
       await rows.transaction(async (query) => {
         if (!(await peers.enter(query))) return
         await bringBackRows(query, sizes)
-        await Promise.all(statements.begin(query))
+        await statements.begin(query)
       })
     },
     async commit(change) {

@@ -38,12 +38,9 @@ const END = [
   'DELETE FROM mcp_subscriptions WHERE session = $1',
   'DELETE FROM mcp_sessions WHERE number = $1',
 ]
-/** Nobody else serves them: no stream is left, and none is idle yet, since their clients reached nobody. */
-const BEGIN = [
-  `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), changes = changes + 1
-    WHERE stream_process IS NOT NULL`,
-  'UPDATE mcp_sessions SET seen_at_ms = now_ms()',
-]
+/** Nobody else serves them: none has a stream, and none is idle or silent yet, since their clients reached nobody. */
+const BEGIN =
+  'UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1'
 const SEEN = `UPDATE mcp_sessions SET seen_at_ms = now_ms() - CAST($2 AS bigint)
   WHERE number = $1 AND seen_at_ms < now_ms() - CAST($2 AS bigint)`
 const sweepSql = (only: string): string => `DELETE FROM mcp_sessions
@@ -151,7 +148,7 @@ export function createSessionStatements(
   return {
     change,
     note,
-    begin: (query: SqlQuery) => BEGIN.map((text) => query(text)),
+    begin: (query: SqlQuery): Promise<unknown> => query(BEGIN),
     sweep: async (query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> => {
       const { absoluteMs, idleMs, only, seen } = sweep
       await Promise.all([...seen].map(([number, agoMs]) => query(SEEN, [number, agoMs])))
