@@ -19,6 +19,8 @@ import { postgresSideRows } from './side-rows.ts'
 import { makeStoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 
+const onProblem = (): void => undefined
+
 describe.skipIf(postgresMissing !== undefined)(
   `PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
@@ -48,7 +50,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const database = await makeRecordDatabase()
       const { records, store } = await database.open()
       const opened: SessionStore[] = []
-      const onProblem = (): void => undefined
+      const ended: (() => Promise<void>)[] = []
       const openSessions = async (): Promise<SessionStore> => {
         const door = new PostgresDoor({
           url: database.url,
@@ -58,7 +60,8 @@ describe.skipIf(postgresMissing !== undefined)(
         const process = await openPostgresProcess(door, 'care', { onProblem })
         const peers = openPostgresSessionPeers(door, { process, store, onProblem })
         const sessions = openSessionStore(postgresSideRows(store), { peers })
-        opened.push({ ...sessions, close: () => sessions.close().then(process.close) })
+        opened.push(sessions)
+        ended.push(() => process.close())
         return sessions
       }
       return {
@@ -66,6 +69,7 @@ describe.skipIf(postgresMissing !== undefined)(
         reopen: openSessions,
         end: async () => {
           for (const sessions of opened) await sessions.close()
+          for (const end of ended) await end()
           await records.close()
           await database.end()
         },

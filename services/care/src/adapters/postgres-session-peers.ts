@@ -8,6 +8,7 @@ import {
   type PostgresDoor,
   type PostgresProcess,
 } from '@tallystick/journal-store/postgres'
+import type { SessionLook } from '../domain/session-store.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import type { SessionPeers } from './session-peers.ts'
 
@@ -37,7 +38,7 @@ const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, 
       EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes) AS processes) j
     LEFT JOIN mcp_inbox i ON i.process = $1 AND i.at <> ALL($2::bigint[])
     LEFT JOIN mcp_sessions n ON n.number = i.session`
-const FORGET = 'DELETE FROM mcp_inbox WHERE at = ANY($1::bigint[])'
+const REMOVE = 'DELETE FROM mcp_inbox WHERE at = ANY($1::bigint[])'
 const LEFT = `SELECT number FROM mcp_sessions
   WHERE stream_process IS NOT NULL AND stream_process NOT IN (SELECT id FROM processes) ORDER BY number FOR UPDATE`
 const FALL_SILENT = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1
@@ -61,89 +62,115 @@ type PostgresPeersOptions = {
   readonly onProblem: (error: unknown) => void
 }
 
-export function openPostgresSessionPeers(
-  door: PostgresDoor,
-  { onProblem, process, store }: PostgresPeersOptions,
-): SessionPeers {
-  const { schema } = POSTGRES_RECORDS
-  const connection = new PostgresConnection(door, {
-    schema,
-    // What these change is found again after a failover that lost it, so they wait for no standby.
-    onConnected: async (line) => void (await line.run('SET synchronous_commit = off')),
-  })
-  const cleaning = new PostgresConnection(door, { schema })
-  /** The name under which it entered. */
-  let entered: string | undefined
-  /** Entries of the inbox that a look has read: the next one removes them, since its answer may have been lost. */
-  let readEntries: readonly number[] = []
-  let isOver = false
+const tell = (query: SqlQuery, sessions: readonly number[]) =>
+  sessions.length === 0 ? [] : [query(TELL, [sessions])]
 
-  const tell = (query: SqlQuery, sessions: readonly number[]) =>
-    sessions.length === 0 ? [] : [query(TELL, [sessions])]
-  const clean = (): Promise<void> =>
-    cleaning.transaction(async (query) => {
-      await query(`SELECT pg_advisory_xact_lock_shared(${CHANGING})`)
-      const left = (await query<{ readonly number: number }>(LEFT)).map(({ number }) => number)
-      if (left.length > 0) await Promise.all([query(FALL_SILENT, [left]), ...tell(query, left)])
-    }, 'relaxed')
-  const keepLooking = async (wake: () => void): Promise<void> => {
-    let cleanedAtMs = performance.now()
-    while (!isOver) {
-      await door.pause(LOOK_MS)
-      if (isOver) return
-      wake()
-      if (performance.now() - cleanedAtMs < CLEAN_MS) continue
-      cleanedAtMs = performance.now()
-      await clean().catch(onProblem)
-    }
+/** Sessions whose stream was at a process that is gone have none. */
+const cleanUp = async (query: SqlQuery): Promise<void> => {
+  await query(`SELECT pg_advisory_xact_lock_shared(${CHANGING})`)
+  const left = (await query<{ readonly number: number }>(LEFT)).map(({ number }) => number)
+  if (left.length > 0) await Promise.all([query(FALL_SILENT, [left]), ...tell(query, left)])
+}
+
+class PostgresSessionPeers implements SessionPeers {
+  readonly freshMs = FRESH_MS
+  readonly tell = tell
+  readonly #options: PostgresPeersOptions
+  readonly #door: PostgresDoor
+  readonly #looking: PostgresConnection
+  readonly #cleaning: PostgresConnection
+  /** The name under which it entered. */
+  #entered: string | undefined
+  /** Entries of the inbox that a look has read: the next one removes them, since its answer may have been lost. */
+  #readEntries: readonly number[] = []
+  #isOver = false
+
+  constructor(door: PostgresDoor, options: PostgresPeersOptions) {
+    const { schema } = POSTGRES_RECORDS
+    this.#door = door
+    this.#options = options
+    this.#cleaning = new PostgresConnection(door, { schema })
+    this.#looking = new PostgresConnection(door, {
+      schema,
+      // What a look removes is found again after a failover that lost it, so it waits for no standby.
+      onConnected: async (line) => void (await line.run('SET synchronous_commit = off')),
+    })
   }
 
-  return {
-    process: () => process.id(),
-    enter: async (query) => {
-      entered = process.id()
-      readEntries = []
-      await query(`SELECT pg_advisory_xact_lock(${CHANGING})`)
-      const [seen] = await query<{ readonly living: number }>(ENTER, [entered])
-      return seen?.living === 1
-    },
-    begin: (query, sessions, opens) => [
+  process(): string {
+    return this.#options.process.id()
+  }
+
+  async enter(query: SqlQuery): Promise<boolean> {
+    this.#entered = this.process()
+    this.#readEntries = []
+    await query(`SELECT pg_advisory_xact_lock(${CHANGING})`)
+    const [seen] = await query<{ readonly living: number }>(ENTER, [this.#entered])
+    return seen?.living === 1
+  }
+
+  begin(query: SqlQuery, sessions: readonly number[], opens: boolean): readonly Promise<unknown>[] {
+    return [
       query(`SELECT pg_advisory_xact_lock_shared(${CHANGING})`),
       ...(opens ? [query(`SELECT pg_advisory_xact_lock(${OPENING})`)] : []),
       query(LOCK, [sessions]),
-    ],
-    tell,
-    look: async () => {
-      const [name, before] = [process.id(), readEntries]
-      const forgetting = before.length > 0 ? connection.read(FORGET, [before]) : undefined
-      const looking = connection.read<LookRow>(LOOK, [name, before])
-      const [rows] = await Promise.all([looking, forgetting])
-      const [first] = rows
-      if (first === undefined) throw new Error('a look found nothing')
-      const entries = rows.filter(({ at }) => at !== null)
-      if (name === entered) readEntries = entries.map(({ at }) => Number(at))
-      const newest = new Map(entries.map((row) => [row.session, row.changes ?? undefined]))
-      return {
-        isKnown: name === entered && first.is_known,
-        changed: [...newest].map(([number, changes]) => ({ number, changes })),
-        sizes: { user: first.user_size, assistant: first.assistant_size },
-        hasOthers: first.processes > 1,
-      }
-    },
-    watch: (wake) => {
-      const stop = store.onGrown(wake)
-      void keepLooking(wake)
-      return () => {
-        isOver = true
-        stop()
-      }
-    },
-    freshMs: FRESH_MS,
-    seenLateMs: (idleMs) => idleMs * SEEN_LATE.part + SEEN_LATE.ms,
-    placeSql: (known) => `greatest(read_place(), ${known})`,
-    leave: async () => {
-      isOver = true
-      await Promise.all([connection.end(), cleaning.end()])
-    },
+    ]
+  }
+
+  async look(): Promise<SessionLook> {
+    const [name, before] = [this.process(), this.#readEntries]
+    const removing = before.length > 0 ? this.#looking.read(REMOVE, [before]) : undefined
+    const reading = this.#looking.read<LookRow>(LOOK, [name, before])
+    const [rows] = await Promise.all([reading, removing])
+    const [first] = rows
+    if (first === undefined) throw new Error('a look found nothing')
+    const entries = rows.filter(({ at }) => at !== null)
+    if (name === this.#entered) this.#readEntries = entries.map(({ at }) => Number(at))
+    const newest = new Map(entries.map((row) => [row.session, row.changes ?? undefined]))
+    return {
+      isKnown: name === this.#entered && first.is_known,
+      changed: [...newest].map(([number, changes]) => ({ number, changes })),
+      sizes: { user: first.user_size, assistant: first.assistant_size },
+      hasOthers: first.processes > 1,
+    }
+  }
+
+  watch(wake: () => void): () => void {
+    const stop = this.#options.store.onGrown(wake)
+    void this.#keepLooking(wake)
+    return () => {
+      this.#isOver = true
+      stop()
+    }
+  }
+
+  seenLateMs(idleMs: number): number {
+    return idleMs * SEEN_LATE.part + SEEN_LATE.ms
+  }
+
+  placeSql(known: string): string {
+    return `greatest(read_place(), ${known})`
+  }
+
+  async leave(): Promise<void> {
+    this.#isOver = true
+    await Promise.all([this.#looking.end(), this.#cleaning.end()])
+  }
+
+  async #keepLooking(wake: () => void): Promise<void> {
+    let cleanedAtMs = performance.now()
+    for (;;) {
+      await this.#door.pause(LOOK_MS)
+      if (this.#isOver) return
+      wake()
+      if (performance.now() - cleanedAtMs < CLEAN_MS) continue
+      cleanedAtMs = performance.now()
+      await this.#cleaning.transaction(cleanUp, 'relaxed').catch(this.#options.onProblem)
+    }
   }
 }
+
+export const openPostgresSessionPeers = (
+  door: PostgresDoor,
+  options: PostgresPeersOptions,
+): SessionPeers => new PostgresSessionPeers(door, options)

@@ -11,13 +11,17 @@ import {
   EVENT_KEY_BYTES,
   type RestoredSessions,
   type SessionChange,
+  type SessionLook,
   type SessionNote,
   type SessionStore,
+  type SessionSweep,
+  type StoredSession,
   type StoredUnheard,
+  type SweptSession,
 } from '../domain/session-store.ts'
 import { bringBackRows } from './bring-back-rows.ts'
 import { createSolePeers, type SessionPeers } from './session-peers.ts'
-import { createSessionStatements, findSessions } from './session-rows.ts'
+import { beginAlone, findSessions, keepNote, SessionChanges } from './session-rows.ts'
 import type { SideRows } from './side-rows.ts'
 
 /**
@@ -39,106 +43,142 @@ type SessionStoreOptions = {
   readonly peers?: SessionPeers | undefined
 }
 
-export function openSessionStore(
-  rows: SideRows,
-  { onProblem = () => undefined, peers: known }: SessionStoreOptions = {},
-): SessionStore {
-  let asked: Asked[] = []
-  let notes: SessionNote[] = []
-  let [isClosed, isOverfull] = [false, false]
+class SessionCommits implements SessionStore {
+  readonly #rows: SideRows
+  readonly #onProblem: (error: unknown) => void
+  readonly #peers: SessionPeers
+  readonly #changes: SessionChanges
+  #asked: Asked[] = []
+  #notes: SessionNote[] = []
+  #isClosed = false
+  #isOverfull = false
   /** How many changes of each session are not answered yet. */
-  const underWay = new Map<number, number>()
-  const peers = known ?? createSolePeers(() => underWay.keys())
-  const statements = createSessionStatements(peers, rows.textCell)
-  const askedDurability = rows.engine === 'postgres' ? 'synced' : 'relaxed'
+  readonly #underWay = new Map<number, number>()
+  readonly flush = sharedRuns(() => this.#write())
 
-  const flush = sharedRuns(async () => {
-    if (asked.length + notes.length === 0) return
-    const [changes, noted] = [asked, notes]
-    ;[asked, notes] = [[], []]
-    const sessions = changes.map(({ change }) => change.session)
-    const touched = noted.flatMap((note) => ('session' in note ? [note.session] : []))
-    const left = noted.flatMap((note) => (note.kind === 'left' ? [note.session] : []))
-    const opens = changes.some(({ change }) => change.kind === 'opened')
+  constructor(rows: SideRows, { onProblem = () => undefined, peers }: SessionStoreOptions) {
+    this.#rows = rows
+    this.#onProblem = onProblem
+    this.#peers = peers ?? createSolePeers(() => this.#underWay.keys())
+    this.#changes = new SessionChanges(this.#peers, rows.textCell)
+  }
+
+  get freshMs(): number {
+    return this.#peers.freshMs
+  }
+
+  look(): Promise<SessionLook> {
+    return this.#peers.look()
+  }
+
+  watch(wake: () => void): () => void {
+    return this.#peers.watch(wake)
+  }
+
+  async enter(sizes: Parameters<SessionStore['enter']>[0]): Promise<void> {
+    await this.#rows.transaction(async (query) => {
+      if (!(await this.#peers.enter(query))) return
+      await bringBackRows(query, sizes)
+      await beginAlone(query)
+    })
+  }
+
+  async commit(change: SessionChange): Promise<ChangeOutcome> {
+    if (this.#isClosed) throw new RecordStoreUnavailable('the sessions are closed')
+    const waiting = Promise.withResolvers<ChangeOutcome>()
+    const { session } = change
+    this.#underWay.set(session, (this.#underWay.get(session) ?? 0) + 1)
+    this.#asked.push({ change, waiting })
+    // Whoever waits is told.
+    this.flush().catch(() => undefined)
     try {
-      const outcomes = await rows.transaction(
-        async (query) => {
-          // Sent without waiting, in their order.
-          const locks = peers.begin(query, [...new Set([...sessions, ...touched])], opens)
-          const kept = noted.map((note) => statements.note(query, note))
-          const made = changes.map(({ change }) => statements.change(query, change))
-          const told = peers.tell(query, [...new Set([...sessions, ...left])])
-          const [done] = await Promise.all([Promise.all(made), ...locks, ...kept, ...told])
-          return done
-        },
-        changes.length > 0 ? askedDurability : 'relaxed',
+      return await waiting.promise
+    } finally {
+      const left = (this.#underWay.get(session) ?? 1) - 1
+      if (left === 0) this.#underWay.delete(session)
+      else this.#underWay.set(session, left)
+    }
+  }
+
+  save(notes: readonly SessionNote[]): void {
+    this.#isOverfull ||= this.#notes.length + notes.length > NOTES_MAX
+    if (this.#isOverfull || this.#isClosed) return
+    this.#notes.push(...notes)
+    this.flush().catch(this.#onProblem)
+  }
+
+  sweep(sweep: SessionSweep): Promise<readonly SweptSession[]> {
+    return this.#rows.transaction(async (query) => {
+      await Promise.all(this.#peers.begin(query, [...sweep.seen.keys()], false))
+      const swept = await this.#changes.sweep(query, sweep)
+      const numbers = swept.map(({ number }) => number)
+      await Promise.all(this.#peers.tell(query, numbers))
+      return swept
+    }, 'relaxed')
+  }
+
+  find(numbers: readonly number[]): Promise<readonly StoredSession[]> {
+    return findSessions(this.#rows.read, numbers)
+  }
+
+  async restore(): Promise<RestoredSessions> {
+    await this.flush()
+    return restoredFrom(this.#rows)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.flush()
+    await this.#peers.leave()
+  }
+
+  async #write(): Promise<void> {
+    const [asked, notes] = [this.#asked, this.#notes]
+    if (asked.length + notes.length === 0) return
+    this.#asked = []
+    this.#notes = []
+    try {
+      const outcomes = await this.#writeTogether(
+        asked.map(({ change }) => change),
+        notes,
       )
-      for (const [at, { waiting }] of changes.entries())
+      for (const [at, { waiting }] of asked.entries())
         waiting.resolve(outcomes[at] ?? { kind: 'gone' })
     } catch (error) {
-      for (const { waiting } of changes) waiting.reject(error)
-      notes = [...noted, ...notes]
+      for (const { waiting } of asked) waiting.reject(error)
+      this.#notes = [...notes, ...this.#notes]
       throw error
     }
-  })
-  const leaveWay = (session: number): void => {
-    const left = (underWay.get(session) ?? 1) - 1
-    if (left === 0) underWay.delete(session)
-    else underWay.set(session, left)
   }
 
-  return {
-    flush,
-    freshMs: peers.freshMs,
-    look: () => peers.look(),
-    watch: (wake) => peers.watch(wake),
-    async enter(sizes) {
-      await rows.transaction(async (query) => {
-        if (!(await peers.enter(query))) return
-        await bringBackRows(query, sizes)
-        await statements.begin(query)
-      })
-    },
-    async commit(change) {
-      if (isClosed) throw new RecordStoreUnavailable('the sessions are closed')
-      const waiting = Promise.withResolvers<ChangeOutcome>()
-      underWay.set(change.session, (underWay.get(change.session) ?? 0) + 1)
-      asked.push({ change, waiting })
-      // Whoever waits is told.
-      flush().catch(() => undefined)
-      return waiting.promise.finally(() => leaveWay(change.session))
-    },
-    save(more) {
-      isOverfull ||= notes.length + more.length > NOTES_MAX
-      if (isOverfull || isClosed) return
-      notes.push(...more)
-      flush().catch(onProblem)
-    },
-    sweep: (sweep) =>
-      rows.transaction(async (query) => {
-        await Promise.all(peers.begin(query, [...sweep.seen.keys()], false))
-        const swept = await statements.sweep(query, sweep)
-        await Promise.all(
-          peers.tell(
-            query,
-            swept.map(({ number }) => number),
-          ),
-        )
-        return swept
-      }, 'relaxed'),
-    find: (numbers) => findSessions(rows.read, numbers),
-    async restore() {
-      await flush()
-      return restoredFrom(rows)
-    },
-    async close() {
-      if (isClosed) return
-      isClosed = true
-      await flush()
-      await peers.leave()
-    },
+  #writeTogether(
+    changes: readonly SessionChange[],
+    notes: readonly SessionNote[],
+  ): Promise<readonly ChangeOutcome[]> {
+    const { engine } = this.#rows
+    const asked = changes.map(({ session }) => session)
+    const noted = notes.flatMap((note) => ('session' in note ? [note.session] : []))
+    const left = notes.flatMap((note) => (note.kind === 'left' ? [note.session] : []))
+    const opens = changes.some(({ kind }) => kind === 'opened')
+    const isSynced = changes.length > 0 && engine === 'postgres'
+    return this.#rows.transaction(
+      async (query) => {
+        // Sent without waiting, in their order.
+        const locks = this.#peers.begin(query, [...new Set([...asked, ...noted])], opens)
+        const kept = notes.map((note) => keepNote(query, note))
+        const made = changes.map((change) => this.#changes.apply(query, change))
+        const told = this.#peers.tell(query, [...new Set([...asked, ...left])])
+        const [outcomes] = await Promise.all([Promise.all(made), ...locks, ...kept, ...told])
+        return outcomes
+      },
+      isSynced ? 'synced' : 'relaxed',
+    )
   }
 }
+
+export const openSessionStore = (rows: SideRows, options: SessionStoreOptions = {}): SessionStore =>
+  new SessionCommits(rows, options)
 
 const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
 /** The first process draws it. */

@@ -4,7 +4,7 @@ import type { SessionLook } from '../domain/session-store.ts'
 
 export type SessionPeers = {
   /** The name of this process among them. */
-  readonly process: () => string
+  process(): string
   /**
    * Begins a transaction in which this process enters; no change of a session is under way meanwhile. Returns whether it is
    * alone.
@@ -20,7 +20,7 @@ export type SessionPeers = {
   /** What the others know of the use of a session may be as late as this, milliseconds, given the idle time. */
   seenLateMs(idleMs: number): number
   /** SQL for the place of the next version, given SQL for what this process takes for it. */
-  readonly placeSql: (known: string) => string
+  placeSql(known: string): string
   leave(): Promise<void>
 }
 

@@ -58,111 +58,132 @@ const GONE: ChangeOutcome = { kind: 'gone' }
 const outcomeOf = ([row]: readonly Changed[]): ChangeOutcome =>
   row === undefined ? GONE : { kind: 'done', changes: row.changes }
 
-/** What applies changes and notes, in a transaction. Applying one again does no harm, since an answer may have been lost. */
-export function createSessionStatements(
-  peers: Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs'>,
-  textCell: SqlConnection['textCell'],
-) {
-  const SUBSCRIBE = subscribeSql(peers.placeSql('CAST($3 AS bigint)'))
-  const scopesCell = (scopes: readonly string[]) => textCell(scopes.join(' '))
+type Peers = Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs'>
+type Change<Kind extends SessionChange['kind']> = Extract<SessionChange, { kind: Kind }>
 
-  const change = async (query: SqlQuery, asked: SessionChange): Promise<ChangeOutcome> => {
-    const { session } = asked
-    switch (asked.kind) {
-      case 'opened': {
-        const { carried, id, scopes, sub } = asked.opened
-        const { assistant, frames, user } = carried
-        const cells = [session, id, textCell(sub), scopesCell(scopes), user, assistant, frames]
-        const [opened, refused] = await Promise.all([
-          query<Changed>(OPEN, cells),
-          query(REFUSE, [session, textCell(sub), asked.perSubMax]),
-        ])
-        // Its number may be another's.
-        return refused.length > 0 || opened.length === 0 ? { kind: 'too-many' } : outcomeOf(opened)
-      }
-      case 'subscribed': {
-        const { max, place, uri } = asked
-        const [changed, [subscribed]] = await Promise.all([
-          query<Changed>(CHANGE, [session]),
-          query<{ readonly since: number }>(SUBSCRIBE, [session, uri, place(), max]),
-        ])
-        if (changed.length > 0 && subscribed === undefined) return { kind: 'too-many' }
-        return { ...outcomeOf(changed), ...subscribed }
-      }
+/** What applies changes, in a transaction. Applying one again does no harm, since an answer may have been lost. */
+export class SessionChanges {
+  readonly #peers: Peers
+  readonly #textCell: SqlConnection['textCell']
+  readonly #subscribe: string
+
+  constructor(peers: Peers, textCell: SqlConnection['textCell']) {
+    this.#peers = peers
+    this.#textCell = textCell
+    this.#subscribe = subscribeSql(peers.placeSql('CAST($3 AS bigint)'))
+  }
+
+  async apply(query: SqlQuery, change: SessionChange): Promise<ChangeOutcome> {
+    const { session } = change
+    switch (change.kind) {
+      case 'opened':
+        return this.#open(query, change)
+      case 'subscribed':
+        return this.#subscribed(query, change)
       case 'unsubscribed': {
         const [changed] = await Promise.all([
           query<Changed>(CHANGE, [session]),
-          query(UNSUBSCRIBE, [session, asked.uri]),
+          query(UNSUBSCRIBE, [session, change.uri]),
         ])
         return outcomeOf(changed)
       }
       case 'level':
-        return outcomeOf(await query<Changed>(LEVEL, [session, asked.logLevel]))
+        return outcomeOf(await query<Changed>(LEVEL, [session, change.logLevel]))
       case 'scopes': {
         const [changed] = await Promise.all([
-          query<Changed>(SCOPES, [session, scopesCell(asked.scopes)]),
-          ...asked.lost.map((uri) => query(UNSUBSCRIBE, [session, uri])),
+          query<Changed>(SCOPES, [session, this.#scopesCell(change.scopes)]),
+          ...change.lost.map((uri) => query(UNSUBSCRIBE, [session, uri])),
         ])
         return outcomeOf(changed)
       }
-      case 'stream': {
-        type Row = Changed & Position & { readonly streamEpoch: number }
-        const [row] = await query<Row>(STREAM, [session, peers.process()])
-        if (row === undefined) return GONE
-        const { assistant, changes, frames, streamEpoch, user } = row
-        return {
-          kind: 'done',
-          changes,
-          stream: { streamEpoch, carried: { user, assistant, frames } },
-        }
-      }
+      case 'stream':
+        return this.#takeStream(query, session)
       case 'ended':
         await Promise.all(END.map((text) => query(text, [session])))
         return GONE
       default:
-        return asked satisfies never
+        return change satisfies never
     }
   }
 
-  const note = (query: SqlQuery, noted: SessionNote): Promise<unknown> => {
-    switch (noted.kind) {
-      case 'carried': {
-        const { carried, epoch, session } = noted
-        return query(CARRIED, [session, epoch, carried.user, carried.assistant, carried.frames])
-      }
-      case 'left':
-        return query(LEAVE, [noted.session, noted.epoch])
-      case 'unheard': {
-        const { uri, version, sinceMs } = noted.unheard
-        return query(KEEP_UNHEARD, [uri, version, sinceMs])
-      }
-      case 'heard':
-        return query('DELETE FROM mcp_unheard WHERE uri = $1', [noted.uri])
-      case 'judged':
-        return query(JUDGED, [noted.place])
-      default:
-        return noted satisfies never
-    }
+  async sweep(query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> {
+    const { absoluteMs, idleMs, only, seen } = sweep
+    await Promise.all([...seen].map(([number, agoMs]) => query(SEEN, [number, agoMs])))
+    const limits = [absoluteMs, idleMs + this.#peers.seenLateMs(idleMs)]
+    const swept = await (only === undefined
+      ? query<SweptSession>(SWEEP, limits)
+      : query<SweptSession>(SWEEP_ONE, [...limits, only]))
+    const sweepRest = 'DELETE FROM mcp_subscriptions WHERE session = $1'
+    await Promise.all(swept.map(({ number }) => query(sweepRest, [number])))
+    return swept.map(({ number, reason }) => ({ number, reason }))
   }
 
-  return {
-    change,
-    note,
-    begin: (query: SqlQuery): Promise<unknown> => query(BEGIN),
-    sweep: async (query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> => {
-      const { absoluteMs, idleMs, only, seen } = sweep
-      await Promise.all([...seen].map(([number, agoMs]) => query(SEEN, [number, agoMs])))
-      const limits = [absoluteMs, idleMs + peers.seenLateMs(idleMs)]
-      const swept = await (only === undefined
-        ? query<SweptSession>(SWEEP, limits)
-        : query<SweptSession>(SWEEP_ONE, [...limits, only]))
-      await Promise.all(
-        swept.map(({ number }) =>
-          query('DELETE FROM mcp_subscriptions WHERE session = $1', [number]),
-        ),
-      )
-      return swept.map(({ number, reason }) => ({ number, reason }))
-    },
+  async #open(query: SqlQuery, change: Change<'opened'>): Promise<ChangeOutcome> {
+    const { opened, perSubMax, session } = change
+    const { assistant, frames, user } = opened.carried
+    const sub = this.#textCell(opened.sub)
+    const cells = [
+      session,
+      opened.id,
+      sub,
+      this.#scopesCell(opened.scopes),
+      user,
+      assistant,
+      frames,
+    ]
+    const [added, refused] = await Promise.all([
+      query<Changed>(OPEN, cells),
+      query(REFUSE, [session, sub, perSubMax]),
+    ])
+    // Its number may be another's.
+    return refused.length > 0 || added.length === 0 ? { kind: 'too-many' } : outcomeOf(added)
+  }
+
+  async #subscribed(query: SqlQuery, change: Change<'subscribed'>): Promise<ChangeOutcome> {
+    const { max, place, session, uri } = change
+    const [changed, [subscribed]] = await Promise.all([
+      query<Changed>(CHANGE, [session]),
+      query<{ readonly since: number }>(this.#subscribe, [session, uri, place(), max]),
+    ])
+    if (changed.length > 0 && subscribed === undefined) return { kind: 'too-many' }
+    return { ...outcomeOf(changed), ...subscribed }
+  }
+
+  async #takeStream(query: SqlQuery, session: number): Promise<ChangeOutcome> {
+    type Row = Changed & Position & { readonly streamEpoch: number }
+    const [row] = await query<Row>(STREAM, [session, this.#peers.process()])
+    if (row === undefined) return GONE
+    const { assistant, changes, frames, streamEpoch, user } = row
+    const carried = { user, assistant, frames }
+    return { kind: 'done', changes, stream: { streamEpoch, carried } }
+  }
+
+  #scopesCell(scopes: readonly string[]) {
+    return this.#textCell(scopes.join(' '))
+  }
+}
+
+/** A process serves the sessions alone from now on. */
+export const beginAlone = (query: SqlQuery): Promise<unknown> => query(BEGIN)
+
+export function keepNote(query: SqlQuery, note: SessionNote): Promise<unknown> {
+  switch (note.kind) {
+    case 'carried': {
+      const { carried, epoch, session } = note
+      return query(CARRIED, [session, epoch, carried.user, carried.assistant, carried.frames])
+    }
+    case 'left':
+      return query(LEAVE, [note.session, note.epoch])
+    case 'unheard': {
+      const { uri, version, sinceMs } = note.unheard
+      return query(KEEP_UNHEARD, [uri, version, sinceMs])
+    }
+    case 'heard':
+      return query('DELETE FROM mcp_unheard WHERE uri = $1', [note.uri])
+    case 'judged':
+      return query(JUDGED, [note.place])
+    default:
+      return note satisfies never
   }
 }
 

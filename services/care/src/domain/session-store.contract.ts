@@ -37,12 +37,13 @@ const opened = (
   opened: newSession(number, over),
   perSubMax,
 })
-const subscribed = (session: number, uri: string, place = 0, max = 9): SessionChange => ({
+const subscribed = (session: number, place = 0, over: object = {}): SessionChange => ({
   kind: 'subscribed',
   session,
-  uri,
-  max,
+  uri: TEA,
+  max: 9,
   place: () => place,
+  ...over,
 })
 const carriedTo = (user: number, epoch: number) => {
   const carried = { user, assistant: 0, frames: 1 }
@@ -64,6 +65,7 @@ export function describeSessionStore(
     afterEach(async () => {
       await under.end()
     })
+    const commit = (change: SessionChange) => under.store.commit(change)
     const left = async () => (await (await under.reopen()).restore()).sessions
 
     it('is empty at first', async () => {
@@ -81,14 +83,13 @@ export function describeSessionStore(
     it('C5: session, position, subscriptions with their beginnings, and log level survive a kill', async () => {
       const carried = { user: 1_000_000_000_000, assistant: 3, frames: 2 }
       const number = 4_000_000_000
-      const { commit } = under.store
       expect(await commit(opened(number, { carried }))).toEqual({ kind: 'done', changes: 1 })
-      expect(await commit(subscribed(number, TEA, 7))).toMatchObject({ changes: 2, since: 7 })
+      expect(await commit(subscribed(number, 7))).toMatchObject({ changes: 2, since: 7 })
       // Once more: it keeps its beginning.
-      expect(await commit(subscribed(number, TEA, 8))).toMatchObject({ changes: 3, since: 7 })
+      expect(await commit(subscribed(number, 8))).toMatchObject({ changes: 3, since: 7 })
       const level = { kind: 'level', session: number, logLevel: 'warning' } as const
       expect(await commit(level)).toEqual({ kind: 'done', changes: 4 })
-      await commit(subscribed(number, 'care://ann/%C3%96', 8))
+      await commit(subscribed(number, 8, { uri: 'care://ann/%C3%96' }))
       const [session] = await left()
       expect(session).toMatchObject({
         ...newSession(number, { carried }),
@@ -105,17 +106,16 @@ export function describeSessionStore(
     })
 
     it('C5: changes apply in their order; of a session that is gone there is nothing', async () => {
-      const { commit } = under.store
       const outcomes = await Promise.all([
         commit(opened(1)),
         commit(opened(2, { sub: 'other' })),
-        commit(subscribed(1, TEA)),
-        commit(subscribed(2, TEA)),
+        commit(subscribed(1)),
+        commit(subscribed(2)),
         commit({ kind: 'unsubscribed', session: 2, uri: TEA }),
-        commit(subscribed(2, TEA, 9)),
+        commit(subscribed(2, 9)),
         commit({ kind: 'scopes', session: 2, scopes: ['care.read.user'], lost: [] }),
         commit({ kind: 'ended', session: 1 }),
-        commit(subscribed(1, TEA)),
+        commit(subscribed(1)),
         commit({ kind: 'level', session: 3, logLevel: 'debug' }),
       ])
       expect(outcomes.slice(-3)).toEqual([{ kind: 'gone' }, { kind: 'gone' }, { kind: 'gone' }])
@@ -127,7 +127,6 @@ export function describeSessionStore(
     })
 
     it('C5: what cannot be stored is refused, with what was asked at the same moment', async () => {
-      const { commit } = under.store
       await commit(opened(1))
       const unstorable = commit(
         opened(2, { carried: { user: Number.NaN, assistant: 0, frames: 0 } }),
@@ -139,7 +138,6 @@ export function describeSessionStore(
     })
 
     it('C5: a principal has no more sessions than it may, a session no more subscriptions', async () => {
-      const { commit } = under.store
       const asked = [1, 2, 3].map((number) => commit(opened(number, {}, 2)))
       expect((await Promise.all(asked)).map(({ kind }) => kind)).toEqual([
         'done',
@@ -147,10 +145,14 @@ export function describeSessionStore(
         'too-many',
       ])
       expect(await commit(opened(4, { sub: 'other' }, 2))).toMatchObject({ kind: 'done' })
-      expect(await commit(subscribed(1, TEA, 0, 1))).toMatchObject({ kind: 'done' })
-      expect(await commit(subscribed(1, TEA, 0, 1))).toMatchObject({ kind: 'done' })
-      expect(await commit(subscribed(1, 'care://ann/milk', 0, 1))).toEqual({ kind: 'too-many' })
-      expect((await left()).map(({ number }) => number).toSorted()).toEqual([1, 2, 4])
+      expect(await commit(subscribed(1, 0, { max: 1 }))).toMatchObject({ kind: 'done' })
+      expect(await commit(subscribed(1, 0, { max: 1 }))).toMatchObject({ kind: 'done' })
+      expect(await commit(subscribed(1, 0, { uri: 'care://ann/milk', max: 1 }))).toEqual({
+        kind: 'too-many',
+      })
+      expect(
+        (await left()).map(({ number }) => number).toSorted((one, other) => one - other),
+      ).toEqual([1, 2, 4])
     })
 
     it('C3: the newest stream of a session, whoever took it, alone says how far it was told', async () => {
@@ -180,7 +182,7 @@ export function describeSessionStore(
     it('C5: a session that is over is swept once, unless it has a stream or was in use', async () => {
       const { store } = under
       for (const number of [1, 2, 3]) await store.commit(opened(number))
-      await store.commit(subscribed(1, TEA))
+      await store.commit(subscribed(1))
       await store.commit({ kind: 'stream', session: 2 })
       expect(await store.sweep(ALL)).toEqual([])
       // Nobody has used any for longer than that.

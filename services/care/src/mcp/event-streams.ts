@@ -57,7 +57,7 @@ type Shared = {
   readonly chance: () => number
   readonly follower: Pick<
     JournalFollower,
-    'end' | 'floor' | 'isFresh' | 'keptFrom' | 'pages' | 'reach' | 'sizes' | 'wake'
+    'end' | 'floor' | 'keptFrom' | 'looks' | 'pages' | 'wake'
   >
   readonly eventIds: EventIds
   /** The journals could not be read for a stream. */
@@ -91,7 +91,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** Everything before it was written, or is not for this listener. */
   #position = this.options.from
   /** Up to where it is told only what changed. */
-  #coalescedTo = this.options.isCoalesced ? this.options.follower.sizes() : undefined
+  #coalescedTo = this.options.isCoalesced ? this.options.follower.looks.sizes : undefined
   #isReading = false
   /** What happened after the reader stopped accepting data, and up to where that is counted. */
   #late = { frames: 0, bytes: 0 }
@@ -121,7 +121,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   pump(): void {
     if (this.isOver() || this.#isReading) return
     const { follower } = this.options
-    if (!follower.isFresh()) return follower.wake()
+    if (!follower.looks.isFresh) return follower.wake()
     if (this.isStalled) return this.#countLate()
     if (this.#coalescedTo !== undefined || isBefore(this.#position, follower.floor()))
       return void this.#catchUp()
@@ -167,12 +167,12 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     try {
       while (!this.isOver() && !this.isStalled) {
         const { follower } = this.options
-        await follower.reach()
+        await follower.looks.reach()
         if (this.isOver()) return
         const to = this.#coalescedTo
         if (to === undefined && !isBefore(this.#position, follower.floor())) break
         const page = await (to === undefined
-          ? follower.pages.pageFor(this.#listener, this.#position, follower.sizes())
+          ? follower.pages.pageFor(this.#listener, this.#position, follower.looks.sizes)
           : follower.pages.newestFor(this.#listener, { from: this.#position, to }))
         if (this.isOver()) return
         if (this.#take(page)) this.#coalescedTo = undefined

@@ -18,10 +18,12 @@ afterEach(async () => {
 })
 
 /** Nobody else writes. */
-const alone = { reach: async () => undefined, isFresh: () => true }
-const sizesOf = ({ journals }: Pick<RecordStore, 'journals'>) => ({
-  user: journals.user.size,
-  assistant: journals.assistant.size,
+const looksAt = (user: () => number) => ({
+  reach: async () => undefined,
+  isFresh: true,
+  get sizes() {
+    return { user: user(), assistant: store.journals.assistant.size }
+  },
 })
 
 /** A follower whose first read of the journals fails. */
@@ -36,8 +38,7 @@ function followFailing() {
     return behind(query)
   }
   const follower = createJournalFollower({
-    ...alone,
-    sizes: () => sizesOf(store),
+    looks: looksAt(() => store.journals.user.size),
     store,
     clock,
     serviceName: 'test',
@@ -74,10 +75,8 @@ test('a commit that is announced as a look ends is looked at', async () => {
   await store.append(sampleRecord())
   let userSize = 0
   const said: number[] = []
-  const { assistant } = store.journals
   const follower = createJournalFollower({
-    ...alone,
-    sizes: () => ({ user: userSize, assistant: assistant.size }),
+    looks: looksAt(() => userSize),
     store,
     clock,
     serviceName: 'test',

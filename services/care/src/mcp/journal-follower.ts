@@ -6,7 +6,8 @@
 import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isBefore, type Position } from '../domain/position.ts'
 import type { Happening } from './frames.ts'
-import { JournalPages, type Page, type PagesStore, type Sizes } from './journal-pages.ts'
+import { JournalPages, type Page, type PagesStore } from './journal-pages.ts'
+import type { SessionLooks } from './session-looks.ts'
 
 /** What happened last, kept for streams that lag or come back at once: about 2 MB. */
 const KEPT_MAX = 512
@@ -15,12 +16,8 @@ export type JournalFollower = ReturnType<typeof createJournalFollower>
 
 type FollowerDeps = {
   readonly store: PagesStore
-  /** Up to where everything may be told. */
-  readonly sizes: () => Sizes
-  /** Brings that up to all that is known to be written. */
-  readonly reach: () => Promise<void>
-  /** Whether that is still so: this process may have slept. */
-  readonly isFresh: () => boolean
+  /** Up to where everything may be told, and to whom. */
+  readonly looks: Pick<SessionLooks, 'isFresh' | 'reach' | 'sizes'>
   readonly serviceName: string
   readonly clock: Pick<Clock, 'unixMs'>
   /** Whether anybody would be told. */
@@ -31,9 +28,9 @@ type FollowerDeps = {
 }
 
 export function createJournalFollower(deps: FollowerDeps) {
-  const { clock, isFresh, isHeard, onFailure, reach, sizes, store, tell } = deps
+  const { clock, isHeard, looks, onFailure, store, tell } = deps
   const pages = new JournalPages(store, deps.serviceName)
-  let end: Position = { ...sizes(), frames: 0 }
+  let end: Position = { ...looks.sizes, frames: 0 }
   /** Everything from `floor` to `end`. */
   let [floor, kept]: [Position, readonly Happening[]] = [end, []]
   let [isLooking, isFreeDue, clears] = [false, false, 0]
@@ -53,24 +50,16 @@ export function createJournalFollower(deps: FollowerDeps) {
     end = page.end
   }
   const lookOnce = async (sinceMs: number): Promise<void> => {
-    const wasFresh = isFresh()
-    await reach().catch((error: unknown) => {
-      dueMs = sinceMs
-      throw error
-    })
-    const to = sizes()
-    if (!isHeard()) {
-      end = { ...to, frames: 0 }
-      return clear()
-    }
+    const wasFresh = looks.isFresh
+    await looks.reach()
+    const to = looks.sizes
+    if (!isHeard()) end = { ...to, frames: 0 }
+    if (!isHeard()) return clear()
     if (countVersions(to) <= countVersions(end) && !isFreeDue)
       // Streams have waited for a look.
       return wasFresh ? undefined : tell([], sinceMs)
     const clearsBefore = clears
-    const page = await pages.everything(end, to).catch((error: unknown) => {
-      dueMs = sinceMs
-      throw error
-    })
+    const page = await pages.everything(end, to)
     if (clears !== clearsBefore || countVersions(page.end) < countVersions(to)) dueMs = sinceMs
     // What was erased meanwhile may be in it.
     if (clears !== clearsBefore) return
@@ -84,7 +73,10 @@ export function createJournalFollower(deps: FollowerDeps) {
       while (dueMs !== undefined) {
         const sinceMs = dueMs
         dueMs = undefined
-        await lookOnce(sinceMs)
+        await lookOnce(sinceMs).catch((error: unknown) => {
+          dueMs = sinceMs
+          throw error
+        })
       }
     } finally {
       // In the turn that found nothing due: a wake in between would be lost.
@@ -98,9 +90,7 @@ export function createJournalFollower(deps: FollowerDeps) {
 
   return {
     pages,
-    sizes,
-    reach,
-    isFresh,
+    looks,
     /** Where streams stand that have heard everything. */
     end: () => end,
     floor: () => floor,

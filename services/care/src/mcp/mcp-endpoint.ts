@@ -29,6 +29,7 @@ import { createJournalFollower, type JournalFollower } from './journal-follower.
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
 import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
+import type { McpSession } from './mcp-session.ts'
 import { type ModernExtensions, openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
@@ -87,40 +88,25 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /** Takes over an earlier process's sessions. Rejects with `RecordStoreUnavailable`. */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
-  const { store, clock, serviceName, version, sessions: kept } = deps
-  const { isRevoked = () => false, observe = () => undefined, replayBeyond = 'unknown' } = deps
+  const { clock, observe = () => undefined, serviceName, sessions: kept, store, version } = deps
+  const { isRevoked = () => false, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = createFlush(kept, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
-  const { assistant, user } = store.journals
-  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
-  await kept.enter(sizes())
-  const restored = await kept.restore()
-  const eventIds = createEventIds(restored.eventKey)
-  const registry = new SessionRegistry({
-    clock,
+  const { place, registry, restored } = await openRegistry(deps, {
     limits,
-    store: reportFailures(kept, observe),
-    sizes,
-    learnSizes: async (to) => {
-      if (countVersions(to) > countVersions(sizes())) await store.catchUp()
-    },
-    randomBytes: deps.random,
-    onProblem: (error) => reportUnstored(error, observe),
+    observe,
     onEnd: (session, reason) => {
       server.release(session)
       observe({ kind: 'session-ended', reason })
     },
   })
+  const eventIds = createEventIds(restored.eventKey)
   const { looks } = registry
+  const reading = { store, serviceName, clock, onFailure }
   const follower = createJournalFollower({
-    store,
-    serviceName,
-    clock,
-    onFailure,
-    sizes: () => looks.sizes,
-    reach: () => looks.reach(),
-    isFresh: () => looks.isFresh,
+    ...reading,
+    looks,
     isHeard: () => streams.count() + listens.count() > 0,
     tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
   })
@@ -154,15 +140,14 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     bearer: guards.modernBearer,
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
-    place: () => countVersions(sizes()),
+    place,
+    catchUp: () => looks.again(),
     onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
-  registry.restore(restored)
   await unheard.restore(restored, store)
-  const unwatch = kept.watch(() => {
-    looks.again().then(follower.wake, (error: unknown) => reportUnstored(error, observe))
-  })
+  const reported = (error: unknown): void => reportUnstored(error, observe)
+  const unwatch = kept.watch(() => void looks.again().then(follower.wake, reported))
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
@@ -214,14 +199,33 @@ function reportUnstored(error: unknown, observe: Observe): void {
 const createFlush = (kept: SessionStore, observe: Observe) => (): Promise<void> =>
   kept.flush().catch((error: unknown) => reportUnstored(error, observe))
 
-/** The same store; whoever waits for a commit is told that it failed, and so is the operator. */
-function reportFailures(kept: SessionStore, observe: Observe): SessionStore {
-  const commit: SessionStore['commit'] = (change) =>
-    kept.commit(change).catch((error: unknown) => {
-      reportUnstored(error, observe)
-      throw error
-    })
-  return { ...kept, commit }
+/** Enters among the processes that serve the sessions. */
+async function openRegistry(
+  { clock, random, sessions, store }: McpEndpointDeps,
+  on: Pick<McpServices, 'limits'> & {
+    readonly observe: Observe
+    readonly onEnd: (session: McpSession, reason: SessionEnd) => void
+  },
+) {
+  const { limits, observe, onEnd } = on
+  const { assistant, user } = store.journals
+  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
+  await sessions.enter(sizes())
+  const restored = await sessions.restore()
+  const registry = new SessionRegistry({
+    clock,
+    limits,
+    store: sessions,
+    sizes,
+    learnSizes: async (to) => {
+      if (countVersions(to) > countVersions(sizes())) await store.catchUp()
+    },
+    randomBytes: random,
+    onProblem: (error) => reportUnstored(error, observe),
+    onEnd,
+  })
+  registry.restore(restored)
+  return { registry, restored, place: () => countVersions(sizes()) }
 }
 
 type Telling = Pick<McpParts, 'listens' | 'streams'> &

@@ -43,7 +43,7 @@ import type { SessionServer } from './session-server.ts'
 type McpRouteDeps = AdmissionDeps & {
   readonly registry: SessionRegistry
   readonly streams: Pick<StreamKeeper, 'open'>
-  readonly follower: Pick<JournalFollower, 'pages' | 'sizes'>
+  readonly follower: Pick<JournalFollower, 'pages' | 'looks'>
   readonly eventIds: EventIds
   /** What is answered to an event id with more frames behind it than a replay reaches (C3). */
   readonly replayBeyond: ReplayBeyond
@@ -179,7 +179,7 @@ function startOfStream({ deps, request }: McpCall, session: McpSession): Positio
   if (eventId === undefined) return session.carried
   const from = deps.eventIds.read(session.number, eventId)
   // Beyond the journals: they were put back from a backup.
-  return from !== undefined && isWithinSizes(from, deps.follower.sizes()) ? from : undefined
+  return from !== undefined && isWithinSizes(from, deps.follower.looks.sizes) ? from : undefined
 }
 
 async function handleGet(call: McpCall): Promise<void> {
@@ -191,9 +191,9 @@ async function handleGet(call: McpCall): Promise<void> {
   if (from === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
   session.opening += 1
   const { opening } = session
-  const named = { 'mcp-session-id': session.id }
+  const headers = { 'mcp-session-id': session.id }
   const listener = { session, ownScopes: claims.scopes }
-  const range = { from, to: follower.sizes() }
+  const range = { from, to: follower.looks.sizes }
   const isCoalesced =
     isBefore(from, { ...range.to, frames: 0 }) &&
     (await follower.pages.isBeyond(listener, range, limits.replayFramesMax))
@@ -202,11 +202,11 @@ async function handleGet(call: McpCall): Promise<void> {
   if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
     return sendRefusal(reply, REFUSALS.unknownEvent)
   // A newer GET has come meanwhile.
-  if (session.opening !== opening) return void openEventStream(reply, named)?.end(TAKEN_OVER)
+  if (session.opening !== opening) return void openEventStream(reply, headers)?.end(TAKEN_OVER)
   const taken = await deps.registry.takeStream(session)
   if (taken === undefined) return sendRefusal(reply, REFUSALS.unknownSession)
   const epoch = taken.streamEpoch
-  const response = openEventStream(reply, named)
+  const response = openEventStream(reply, headers)
   // Its client has left, or a newer GET has come, here or elsewhere.
   if (response === undefined) return deps.registry.fallSilent(session, epoch)
   if (session.streamEpoch !== epoch) return void response.end(TAKEN_OVER)

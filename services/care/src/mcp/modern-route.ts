@@ -86,6 +86,8 @@ type ModernParts = AdmissionDeps & {
   readonly onFailure: (error: unknown) => void
   readonly onEnd: (reason: StreamEnd) => void
   readonly place: () => number
+  /** Learns what other processes have written until now. */
+  readonly catchUp: () => Promise<void>
   readonly onTick: () => void
 }
 
@@ -158,7 +160,10 @@ async function serve(deps: ModernRouteDeps, admitted: Admitted, body: Uint8Array
   if (needed !== undefined) return sendError(reply, insufficientScope(needed, deps.bearer))
   const run = method === 'subscriptions/listen' ? listen : answer
   try {
-    const result = await runMethod(() => run(deps, admitted, message), deps.onFailure)
+    const result = await runMethod(async () => {
+      await deps.catchUp()
+      return run(deps, admitted, message)
+    }, deps.onFailure)
     if (result !== undefined) sendAnswer({ request, reply }, { jsonrpc: '2.0', id, result })
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error

@@ -39,27 +39,27 @@ beforeEach(async () => {
 })
 afterEach(() => store.close())
 
-describe('C5: of two like requests the first fails late, as against a frozen database, and the second is answered', () => {
-  /** Runs both; the commit of the first fails after that of the second. */
-  async function failFirst(run: () => Promise<unknown>): Promise<void> {
-    const { commit } = store
-    const second = Promise.withResolvers<void>()
-    let count = 0
-    store.commit = async (change) => {
-      count += 1
-      if (count === 1) {
-        await second.promise
-        throw new RecordStoreUnavailable('frozen')
-      }
-      return commit(change).finally(second.resolve)
+/** Runs both; the commit of the first fails after that of the second. */
+async function failFirst(run: () => Promise<unknown>): Promise<void> {
+  const commit = store.commit.bind(store)
+  const second = Promise.withResolvers<void>()
+  let count = 0
+  store.commit = async (change) => {
+    count += 1
+    if (count === 1) {
+      await second.promise
+      throw new RecordStoreUnavailable('frozen')
     }
-    expect(await Promise.allSettled([run(), run()])).toMatchObject([
-      { status: 'rejected', reason: expect.any(RecordStoreUnavailable) },
-      { status: 'fulfilled' },
-    ])
-    store.commit = commit
+    return commit(change).finally(second.resolve)
   }
+  expect(await Promise.allSettled([run(), run()])).toMatchObject([
+    { status: 'rejected', reason: expect.any(RecordStoreUnavailable) },
+    { status: 'fulfilled' },
+  ])
+  store.commit = commit
+}
 
+describe('C5: of two like requests the first fails late, as against a frozen database, and the second is answered', () => {
   test('a subscription stands', async () => {
     await failFirst(() => registry.subscribe(session, TEA))
     expect(session.subscriptions).toEqual(new Map([[TEA, 7]]))
@@ -79,7 +79,7 @@ describe('C5: of two like requests the first fails late, as against a frozen dat
 })
 
 test('C5: scopes that could not be stored hold at once, and are stored by the next request', async () => {
-  const { commit } = store
+  const commit = store.commit.bind(store)
   const scopes: readonly string[] = []
   store.commit = () => Promise.reject(new RecordStoreUnavailable('frozen'))
   const narrow = { sub: 'host', scopes }
@@ -98,7 +98,7 @@ test('C25: a change that another made meanwhile is adopted with the own one, in 
 })
 
 test('C25: a subscription whose commit is not answered yet is known to whoever looks', async () => {
-  const { commit } = store
+  const commit = store.commit.bind(store)
   const answer = Promise.withResolvers<void>()
   store.commit = async (change) => {
     const outcome = await commit(change)

@@ -37,7 +37,7 @@ type SessionRegistryDeps = {
   readonly learnSizes: (sizes: Sizes) => Promise<void>
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
-  /** A sweep failed; the next one is made all the same. */
+  /** A change was refused, or a sweep failed; the next one is made all the same. */
   readonly onProblem: (error: unknown) => void
 }
 
@@ -51,7 +51,7 @@ const SWEEP_MS = 30_000
 const SEEN_PART = 1 / 4
 
 /** A stream that may begin: its number among those of the session, and how far those before it have told. */
-export type TakenStream = Pick<StoredSession, 'streamEpoch'>
+type TakenStream = Pick<StoredSession, 'streamEpoch'>
 
 export class SessionRegistry {
   readonly subscriptions = new SubscriptionIndex()
@@ -78,7 +78,7 @@ export class SessionRegistry {
   /** Takes over what is stored, and nothing else. */
   restore({ sessions }: Pick<RestoredSessions, 'sessions'>): void {
     const stored = new Set(sessions.map(({ number }) => number))
-    for (const session of [...this.#byNumber.values()])
+    for (const session of this.#byNumber.values())
       if (!stored.has(session.number)) this.#end(session, 'elsewhere')
     for (const row of sessions) this.#adoptRow(row)
   }
@@ -237,8 +237,13 @@ export class SessionRegistry {
     this.#end(session, 'deleted')
   }
 
-  #commit(change: SessionChange): Promise<ChangeOutcome> {
-    return this.#deps.store.commit(change)
+  async #commit(change: SessionChange): Promise<ChangeOutcome> {
+    try {
+      return await this.#deps.store.commit(change)
+    } catch (error) {
+      this.#deps.onProblem(error)
+      throw error
+    }
   }
 
   /** Commits a change and adopts it, unless the row was read behind it meanwhile. Rejects with `RecordStoreUnavailable`. */

@@ -2,14 +2,11 @@
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  BOTH,
   openClient,
   type RunningProcess,
   startCares,
-  USER,
   writeAt,
 } from '../testing/several-cares.fixture.ts'
-import type { EventReader } from './event-reader.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const POLL = { timeout: 10_000, interval: 10 }

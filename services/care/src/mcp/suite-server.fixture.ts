@@ -173,6 +173,7 @@ export async function startSuiteServer(): Promise<SuiteServer> {
     onFailure: () => undefined,
     onEnd: () => undefined,
     place: () => 0,
+    catchUp: async () => undefined,
     onTick: () => undefined,
   })
   const app = await createServiceApp({

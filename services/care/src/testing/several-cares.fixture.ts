@@ -39,7 +39,7 @@ export type RunningProcess = {
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
 }
 
-export const tokenFor = (scope: string, sub = 'host'): string =>
+const tokenFor = (scope: string, sub = 'host'): string =>
   mintToken({
     sub,
     scope,
@@ -51,7 +51,7 @@ export const tokenFor = (scope: string, sub = 'host'): string =>
   })
 
 /** Sends a message to a process as part of a session, or without one. */
-export async function post(
+async function post(
   at: Pick<RunningProcess, 'url'>,
   message: object,
   { sessionId, token }: { readonly token: string; readonly sessionId?: string | undefined },
@@ -73,8 +73,6 @@ export async function post(
     body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
   }
 }
-
-export type AnywhereClient = Awaited<ReturnType<typeof openClient>>
 
 /** A session as its host holds it, which may ask any process. */
 export async function openClient(at: RunningProcess, scope = USER, sub = 'host') {
@@ -136,7 +134,8 @@ export async function writeAt(
 export async function startCares(environment: Readonly<Record<string, string>> = {}) {
   const server: PostgresServer = startPostgres({ isOwn: true })
   const folder = mkdtempSync(join(tmpdir(), 'care-several-'))
-  const { as, owner } = await server.database()
+  const database = await server.database()
+  const { owner } = database
   await migratePostgresStore(POSTGRES_RECORDS, { url: owner, pause: async () => undefined })
   const started: ReturnType<typeof startServiceProcess>[] = []
   return {
@@ -149,14 +148,13 @@ export async function startCares(environment: Readonly<Record<string, string>> =
         PORT: '0',
         LOG_LEVEL: 'info',
         DATABASE_PATH: join(folder, `care-${started.length}`),
-        DATABASE_URL: as('care_app'),
+        DATABASE_URL: database.as('care_app'),
         ...environment,
         ...over,
       })
       started.push(process)
       const url = await process.url()
-      const { ended, kill, pid } = process
-      return { url, port: Number(new URL(url).port), pid, kill, ended }
+      return { ...process, url, port: Number(new URL(url).port) }
     },
     end: async (): Promise<void> => {
       for (const process of started) {
