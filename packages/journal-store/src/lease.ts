@@ -24,6 +24,8 @@ export type ProcessPlace = {
   living(): number
   /** What to add to this machine's time to get the database's, milliseconds. */
   clockOffsetMs(): number
+  /** Says at once that it lives, and finds out whether it was forgotten. */
+  beat(): Promise<void>
   /** Called with the new id when it was forgotten. */
   onForgotten(listener: (id: string) => void): void
   close(): Promise<void>
@@ -35,6 +37,7 @@ export const OWN_PROCESS: ProcessPlace = {
   isKnown: () => true,
   living: () => 1,
   clockOffsetMs: () => 0,
+  beat: async () => undefined,
   onForgotten: () => undefined,
   close: async () => undefined,
 }

@@ -64,7 +64,12 @@ export async function openPostgresProcess(
     for (const listener of listeners) listener(id)
     await see()
   }
-  const beating = await keepBeating(beat, { onProblem, pause: door.pause })
+  let current: Promise<void> | undefined
+  const beatOnce = (): Promise<void> =>
+    (current ??= beat().finally(() => {
+      current = undefined
+    }))
+  const beating = await keepBeating(beatOnce, { onProblem, pause: door.pause })
   const close = async (): Promise<void> => {
     await beating.end()
     knownUntilMs = Number.NEGATIVE_INFINITY
@@ -79,6 +84,7 @@ export async function openPostgresProcess(
     isKnown: () => nowMs() < knownUntilMs,
     living: () => living,
     clockOffsetMs: () => clockOffsetMs ?? 0,
+    beat: beatOnce,
     onForgotten: (listener) => void listeners.push(listener),
     close: () => (closing ??= close()),
   }

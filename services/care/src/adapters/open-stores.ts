@@ -128,7 +128,7 @@ export async function openStores(config: StoreConfig, opening: Opening): Promise
   const engine = await openEngine(config, opening)
   const { peers, records, sides } = engine
   const { onProblem } = opening
-  const sessions = openSessionStore(sides, { onProblem, peers })
+  const sessions = openSessionStore(sides, { clock: engine.clock, onProblem, peers })
   const audit = openAuditTrail(sides, opening)
   const close = async (): Promise<void> => {
     await audit.close()
@@ -221,7 +221,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
     const disk = openDiskProbe(DATABASE_PATH, onProblem)
     return {
       records,
-      sides: openSqliteSideRows(sessionsPath(DATABASE_PATH), 'write', opening.clock),
+      sides: openSqliteSideRows(sessionsPath(DATABASE_PATH)),
       process: OWN_PROCESS,
       lease: OWN_LEASE,
       clock: opening.clock,

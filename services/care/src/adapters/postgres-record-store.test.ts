@@ -58,8 +58,13 @@ describe.skipIf(postgresMissing !== undefined)(
           pause: (ms) => pause(systemClock, ms),
         })
         const process = await openPostgresProcess(door, 'care', { onProblem })
-        const peers = openPostgresSessionPeers(door, { process, store, onProblem })
-        const sessions = openSessionStore(postgresSideRows(store), { peers })
+        const peers = openPostgresSessionPeers(door, {
+          process,
+          clock: systemClock,
+          store,
+          onProblem,
+        })
+        const sessions = openSessionStore(postgresSideRows(store), { clock: systemClock, peers })
         opened.push(sessions)
         ended.push(() => process.close())
         return sessions

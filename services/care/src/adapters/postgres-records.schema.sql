@@ -139,9 +139,6 @@ CREATE TABLE revoked_tokens (
 GRANT INSERT, DELETE ON audit_rows, read_rows TO care_app;
 GRANT INSERT ON revoked_tokens TO care_app;
 
-CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql AS $$
-  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
-$$;
 -- The place of the next version. No other is appended before the transaction ends: a subscription begins exactly there.
 CREATE FUNCTION read_place() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   SELECT sum(size)::bigint FROM (SELECT size FROM journals ORDER BY name FOR SHARE) AS heads

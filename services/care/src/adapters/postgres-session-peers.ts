@@ -2,12 +2,9 @@
 // transaction of each change. A look reads it in one snapshot with the sizes of the journals, so that whoever sees a version has
 // seen every change that was answered before it was written. A process that was silent for too long is forgotten with its inbox;
 // when it wakes, its next look tells it so.
-import type { SqlQuery } from '@tallystick/journal-store'
-import {
-  PostgresConnection,
-  type PostgresDoor,
-  type PostgresProcess,
-} from '@tallystick/journal-store/postgres'
+import type { ProcessPlace, SqlQuery } from '@tallystick/journal-store'
+import { PostgresConnection, type PostgresDoor } from '@tallystick/journal-store/postgres'
+import type { Clock } from '@tallystick/service-kit'
 import type { SessionLook } from '../domain/session-store.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import type { SessionPeers } from './session-peers.ts'
@@ -41,7 +38,7 @@ const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, 
 const REMOVE = 'DELETE FROM mcp_inbox WHERE at = ANY($1::bigint[])'
 const LEFT = `SELECT number FROM mcp_sessions
   WHERE stream_process IS NOT NULL AND stream_process NOT IN (SELECT id FROM processes) ORDER BY number FOR UPDATE`
-const FALL_SILENT = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1
+const FALL_SILENT = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = $2, seen_at_ms = $2, changes = changes + 1
   WHERE number = ANY($1::bigint[])`
 
 type LookRow = {
@@ -55,8 +52,9 @@ type LookRow = {
 }
 
 type PostgresPeersOptions = {
-  /** Of this process. */
-  readonly process: Pick<PostgresProcess, 'id'>
+  readonly process: Pick<ProcessPlace, 'id' | 'beat'>
+  /** The time that all processes share. */
+  readonly clock: Pick<Clock, 'unixMs'>
   /** Tells when journals have grown, whoever wrote. */
   readonly store: { onGrown(listener: () => void): () => void }
   readonly onProblem: (error: unknown) => void
@@ -66,10 +64,10 @@ const tell = (query: SqlQuery, sessions: readonly number[]) =>
   sessions.length === 0 ? [] : [query(TELL, [sessions])]
 
 /** Sessions whose stream was at a process that is gone have none. */
-const cleanUp = async (query: SqlQuery): Promise<void> => {
+const cleanUp = async (query: SqlQuery, nowMs: number): Promise<void> => {
   await query(`SELECT pg_advisory_xact_lock_shared(${CHANGING})`)
   const left = (await query<{ readonly number: number }>(LEFT)).map(({ number }) => number)
-  if (left.length > 0) await Promise.all([query(FALL_SILENT, [left]), ...tell(query, left)])
+  if (left.length > 0) await Promise.all([query(FALL_SILENT, [left, nowMs]), ...tell(query, left)])
 }
 
 class PostgresSessionPeers implements SessionPeers {
@@ -125,6 +123,8 @@ class PostgresSessionPeers implements SessionPeers {
     const [first] = rows
     if (first === undefined) throw new Error('a look found nothing')
     const entries = rows.filter(({ at }) => at !== null)
+    // It is to have a new name, under which it enters again.
+    if (!first.is_known) await this.#options.process.beat()
     if (name === this.#entered) this.#readEntries = entries.map(({ at }) => Number(at))
     const newest = new Map(entries.map((row) => [row.session, row.changes ?? undefined]))
     return {
@@ -165,7 +165,10 @@ class PostgresSessionPeers implements SessionPeers {
       wake()
       if (performance.now() - cleanedAtMs < CLEAN_MS) continue
       cleanedAtMs = performance.now()
-      await this.#cleaning.transaction(cleanUp, 'relaxed').catch(this.#options.onProblem)
+      const { clock, onProblem } = this.#options
+      await this.#cleaning
+        .transaction((query) => cleanUp(query, clock.unixMs()), 'relaxed')
+        .catch(onProblem)
     }
   }
 }

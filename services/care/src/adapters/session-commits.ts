@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { sharedRuns } from '@tallystick/journal-store'
+import type { Clock } from '@tallystick/service-kit'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ChangeOutcome,
@@ -41,10 +42,13 @@ type SessionStoreOptions = {
   readonly onProblem?: (error: unknown) => void
   /** Absent, this process is the only one. */
   readonly peers?: SessionPeers | undefined
+  /** The time that all processes share. */
+  readonly clock: Pick<Clock, 'unixMs'>
 }
 
 class SessionCommits implements SessionStore {
   readonly #rows: SideRows
+  readonly #nowMs: () => number
   readonly #onProblem: (error: unknown) => void
   readonly #peers: SessionPeers
   readonly #changes: SessionChanges
@@ -56,11 +60,12 @@ class SessionCommits implements SessionStore {
   readonly #underWay = new Map<number, number>()
   readonly flush = sharedRuns(() => this.#write())
 
-  constructor(rows: SideRows, { onProblem = () => undefined, peers }: SessionStoreOptions) {
+  constructor(rows: SideRows, { clock, onProblem = () => undefined, peers }: SessionStoreOptions) {
     this.#rows = rows
+    this.#nowMs = () => clock.unixMs()
     this.#onProblem = onProblem
     this.#peers = peers ?? createSolePeers(() => this.#underWay.keys())
-    this.#changes = new SessionChanges(this.#peers, rows.textCell)
+    this.#changes = new SessionChanges(this.#peers, { ...rows, nowMs: this.#nowMs })
   }
 
   get freshMs(): number {
@@ -79,7 +84,7 @@ class SessionCommits implements SessionStore {
     await this.#rows.transaction(async (query) => {
       if (!(await this.#peers.enter(query))) return
       await bringBackRows(query, sizes)
-      await beginAlone(query)
+      await beginAlone(query, this.#nowMs())
     })
   }
 
@@ -166,7 +171,7 @@ class SessionCommits implements SessionStore {
       async (query) => {
         // Sent without waiting, in their order.
         const locks = this.#peers.begin(query, [...new Set([...asked, ...noted])], opens)
-        const kept = notes.map((note) => keepNote(query, note))
+        const kept = notes.map((note) => keepNote(query, note, this.#nowMs()))
         const made = changes.map((change) => this.#changes.apply(query, change))
         const told = this.#peers.tell(query, [...new Set([...asked, ...left])])
         const [outcomes] = await Promise.all([Promise.all(made), ...locks, ...kept, ...told])
@@ -177,7 +182,7 @@ class SessionCommits implements SessionStore {
   }
 }
 
-export const openSessionStore = (rows: SideRows, options: SessionStoreOptions = {}): SessionStore =>
+export const openSessionStore = (rows: SideRows, options: SessionStoreOptions): SessionStore =>
   new SessionCommits(rows, options)
 
 const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'

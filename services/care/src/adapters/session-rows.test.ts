@@ -16,14 +16,16 @@ const inFolder = () => {
   return { path: join(folder, 'sessions'), end: () => rmSync(folder, { recursive: true }) }
 }
 
+const clock = manualClock(1_780_300_800_000)
+
 describeSessionStore('SQLite', async () => {
   const { path, end } = inFolder()
-  const opened: SessionStore[] = [openSessionStore(openSqliteSideRows(path))]
+  const opened: SessionStore[] = [openSessionStore(openSqliteSideRows(path), { clock })]
   return {
     store: opened[0] as SessionStore,
     async reopen() {
       // The first connection stays open and is never closed before the read: a kill closes nothing.
-      const again = openSessionStore(openSqliteSideRows(path))
+      const again = openSessionStore(openSqliteSideRows(path), { clock })
       opened.push(again)
       return again
     },
@@ -61,10 +63,10 @@ describe('sessions in SQLite', () => {
   afterEach(() => folder.end())
 
   it('what nobody flushes is kept at the end of the turn', async () => {
-    const store = openSessionStore(openSqliteSideRows(folder.path))
+    const store = openSessionStore(openSqliteSideRows(folder.path), { clock })
     store.save([judged(1)])
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-    const other = openSessionStore(openSqliteSideRows(folder.path))
+    const other = openSessionStore(openSqliteSideRows(folder.path), { clock })
     expect(await other.restore()).toMatchObject({ judgedTo: 1 })
     await other.close()
     await store.close()
@@ -75,11 +77,13 @@ describe('sessions in SQLite', () => {
     const database = new DatabaseSync(folder.path)
     database.exec('CREATE TABLE mcp_schema (other TEXT)')
     database.close()
-    expect(() => openSessionStore(openSqliteSideRows(folder.path))).toThrow(RecordStoreUnavailable)
+    expect(() => openSessionStore(openSqliteSideRows(folder.path), { clock })).toThrow(
+      RecordStoreUnavailable,
+    )
   })
 
   it('while another holds the file, nothing is lost: it is kept once the file is free', async () => {
-    const store = openSessionStore(openSqliteSideRows(folder.path))
+    const store = openSessionStore(openSqliteSideRows(folder.path), { clock })
     const other = new DatabaseSync(folder.path)
     other.exec('BEGIN IMMEDIATE')
     store.save([judged(1)])
@@ -92,7 +96,7 @@ describe('sessions in SQLite', () => {
   })
 
   it('S12: beyond 50,000 notes that the file refuses, none is taken any more: what was judged stays behind', async () => {
-    const store = openSessionStore(openSqliteSideRows(folder.path))
+    const store = openSessionStore(openSqliteSideRows(folder.path), { clock })
     store.save([judged(1)])
     await store.flush()
     store.save(Array.from({ length: 50_001 }, () => judged(2)))
@@ -105,8 +109,8 @@ describe('sessions in SQLite', () => {
 
   it('lives beside the audit rows in one file', async () => {
     const rows = openSqliteSideRows(folder.path)
-    const audit = openAuditTrail(rows, { clock: manualClock(0) })
-    const store = openSessionStore(rows)
+    const audit = openAuditTrail(rows, { clock })
+    const store = openSessionStore(rows, { clock })
     const opening = store.commit(openedSession(1))
     const row = { at: 'now', outcome: 'accepted', reason: 'ok', via: 'hmac', actor: 'a' } as const
     await Promise.all([audit.add(row), opening])

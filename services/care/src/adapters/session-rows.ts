@@ -11,7 +11,7 @@ import type {
 } from '../domain/session-store.ts'
 import type { SessionPeers } from './session-peers.ts'
 
-const OPEN = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, NULL, now_ms(), $5, $6, $7, 1, 0, NULL, now_ms(), now_ms())
+const OPEN = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, NULL, $8, $5, $6, $7, 1, 0, NULL, $8, $8)
   ON CONFLICT (number) DO UPDATE SET seen_at_ms = excluded.seen_at_ms WHERE mcp_sessions.id = excluded.id RETURNING changes`
 /** The one that was just opened, if it is one too many. */
 const REFUSE = `DELETE FROM mcp_sessions
@@ -22,9 +22,9 @@ const LEVEL =
 const SCOPES =
   'UPDATE mcp_sessions SET scopes = $2, changes = changes + 1 WHERE number = $1 RETURNING changes'
 const STREAM = `UPDATE mcp_sessions SET stream_epoch = stream_epoch + 1, stream_process = $2, silent_since_ms = NULL,
-    seen_at_ms = now_ms(), changes = changes + 1 WHERE number = $1
+    seen_at_ms = $3, changes = changes + 1 WHERE number = $1
   RETURNING changes, stream_epoch AS "streamEpoch", carried_user AS "user", carried_assistant AS "assistant", carried_frames AS "frames"`
-const LEAVE = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1
+const LEAVE = `UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = $3, seen_at_ms = $3, changes = changes + 1
   WHERE number = $1 AND stream_epoch = $2`
 const CARRIED = `UPDATE mcp_sessions SET carried_user = $3, carried_assistant = $4, carried_frames = $5
   WHERE number = $1 AND stream_epoch = $2`
@@ -40,13 +40,11 @@ const END = [
 ]
 /** Nobody else serves them: none has a stream, and none is idle or silent yet, since their clients reached nobody. */
 const BEGIN =
-  'UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = now_ms(), seen_at_ms = now_ms(), changes = changes + 1'
-const SEEN = `UPDATE mcp_sessions SET seen_at_ms = now_ms() - CAST($2 AS bigint)
-  WHERE number = $1 AND seen_at_ms < now_ms() - CAST($2 AS bigint)`
+  'UPDATE mcp_sessions SET stream_process = NULL, silent_since_ms = $1, seen_at_ms = $1, changes = changes + 1'
+const SEEN = 'UPDATE mcp_sessions SET seen_at_ms = $2 WHERE number = $1 AND seen_at_ms < $2'
 const sweepSql = (only: string): string => `DELETE FROM mcp_sessions
-  WHERE (created_at_ms <= now_ms() - CAST($1 AS bigint)
-    OR (stream_process IS NULL AND seen_at_ms <= now_ms() - CAST($2 AS bigint))) ${only}
-  RETURNING number, CASE WHEN created_at_ms <= now_ms() - CAST($1 AS bigint) THEN 'too-old' ELSE 'idle' END AS reason`
+  WHERE (created_at_ms <= $1 OR (stream_process IS NULL AND seen_at_ms <= $2)) ${only}
+  RETURNING number, CASE WHEN created_at_ms <= $1 THEN 'too-old' ELSE 'idle' END AS reason`
 const [SWEEP, SWEEP_ONE] = [sweepSql(''), sweepSql('AND number = $3')]
 const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
   ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
@@ -65,11 +63,16 @@ type Change<Kind extends SessionChange['kind']> = Extract<SessionChange, { kind:
 export class SessionChanges {
   readonly #peers: Peers
   readonly #textCell: SqlConnection['textCell']
+  readonly #nowMs: () => number
   readonly #subscribe: string
 
-  constructor(peers: Peers, textCell: SqlConnection['textCell']) {
+  constructor(
+    peers: Peers,
+    { nowMs, textCell }: Pick<SqlConnection, 'textCell'> & { readonly nowMs: () => number },
+  ) {
     this.#peers = peers
     this.#textCell = textCell
+    this.#nowMs = nowMs
     this.#subscribe = subscribeSql(peers.placeSql('CAST($3 AS bigint)'))
   }
 
@@ -108,8 +111,9 @@ export class SessionChanges {
 
   async sweep(query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> {
     const { absoluteMs, idleMs, only, seen } = sweep
-    await Promise.all([...seen].map(([number, agoMs]) => query(SEEN, [number, agoMs])))
-    const limits = [absoluteMs, idleMs + this.#peers.seenLateMs(idleMs)]
+    const nowMs = this.#nowMs()
+    await Promise.all([...seen].map(([number, seenAtMs]) => query(SEEN, [number, seenAtMs])))
+    const limits = [nowMs - absoluteMs, nowMs - idleMs - this.#peers.seenLateMs(idleMs)]
     const swept = await (only === undefined
       ? query<SweptSession>(SWEEP, limits)
       : query<SweptSession>(SWEEP_ONE, [...limits, only]))
@@ -132,7 +136,7 @@ export class SessionChanges {
       frames,
     ]
     const [added, refused] = await Promise.all([
-      query<Changed>(OPEN, cells),
+      query<Changed>(OPEN, [...cells, this.#nowMs()]),
       query(REFUSE, [session, sub, perSubMax]),
     ])
     // Its number may be another's.
@@ -151,7 +155,7 @@ export class SessionChanges {
 
   async #takeStream(query: SqlQuery, session: number): Promise<ChangeOutcome> {
     type Row = Changed & Position & { readonly streamEpoch: number }
-    const [row] = await query<Row>(STREAM, [session, this.#peers.process()])
+    const [row] = await query<Row>(STREAM, [session, this.#peers.process(), this.#nowMs()])
     if (row === undefined) return GONE
     const { assistant, changes, frames, streamEpoch, user } = row
     const carried = { user, assistant, frames }
@@ -164,16 +168,17 @@ export class SessionChanges {
 }
 
 /** A process serves the sessions alone from now on. */
-export const beginAlone = (query: SqlQuery): Promise<unknown> => query(BEGIN)
+export const beginAlone = (query: SqlQuery, nowMs: number): Promise<unknown> =>
+  query(BEGIN, [nowMs])
 
-export function keepNote(query: SqlQuery, note: SessionNote): Promise<unknown> {
+export function keepNote(query: SqlQuery, note: SessionNote, nowMs: number): Promise<unknown> {
   switch (note.kind) {
     case 'carried': {
       const { carried, epoch, session } = note
       return query(CARRIED, [session, epoch, carried.user, carried.assistant, carried.frames])
     }
     case 'left':
-      return query(LEAVE, [note.session, note.epoch])
+      return query(LEAVE, [note.session, note.epoch, nowMs])
     case 'unheard': {
       const { uri, version, sinceMs } = note.unheard
       return query(KEEP_UNHEARD, [uri, version, sinceMs])

@@ -9,7 +9,6 @@ import {
   SqliteConnection,
   type SqliteFileKind,
 } from '@tallystick/journal-store'
-import { type Clock, systemClock } from '@tallystick/service-kit'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 
 /** The file on SQLite. */
@@ -37,18 +36,12 @@ function repairOf(error: unknown, path: string): string {
 }
 
 /** Opens rows in a file, and creates it unless it is only read. Throws RecordStoreUnavailable. */
-export function openSqliteSideRows(
-  path: string,
-  to: 'read' | 'write' = 'write',
-  clock: Pick<Clock, 'unixMs'> = systemClock,
-): SideRows {
+export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write'): SideRows {
   try {
     const database =
       to === 'read' ? openSqliteReader(path, SIDE_ROWS) : openSqliteFile(path, SIDE_ROWS)
     // Erased and rotated rows must not stay readable in the file.
     if (to === 'write') database.exec('PRAGMA secure_delete = ON')
-    // As on PostgreSQL, where it is the server's clock.
-    database.function('now_ms', () => clock.unixMs())
     return new SqliteConnection(database, RecordStoreUnavailable)
   } catch (error) {
     const cause = error instanceof RecordStoreUnavailable ? error.cause : error

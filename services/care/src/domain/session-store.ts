@@ -5,7 +5,7 @@
 import type { LogLevel } from '../wire/mcp.ts'
 import type { Position } from './position.ts'
 
-/** A session as stored. Times are Unix milliseconds, by the clock of the store. */
+/** A session as stored. Times are Unix milliseconds, by the clock that all processes share. */
 export type StoredSession = {
   /** Drawn at random, below 2^32: its event ids hold it. */
   readonly number: number
@@ -124,11 +124,11 @@ export type SessionLook = {
   readonly hasOthers: boolean
 }
 
-/** Which sessions are over, by the store's clock. */
+/** Which sessions are over. */
 export type SessionSweep = {
   readonly idleMs: number
   readonly absoluteMs: number
-  /** How long ago sessions were last in use at this process, milliseconds, by number. */
+  /** When sessions were last in use at this process, by number. */
   readonly seen: ReadonlyMap<number, number>
   /** Of these sessions alone. */
   readonly only?: number | undefined

@@ -1,11 +1,12 @@
 // Sessions from opening to end: limits, timeouts, restarts, and that nothing is left behind (C5).
+import { manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, it, test } from 'vitest'
 import { openSessionStore } from '../adapters/session-commits.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
-import { BOTH, initializeBody, type McpFixture, startMcp } from './mcp.fixture.ts'
+import { BOTH, initializeBody, type McpFixture, START_MS, startMcp } from './mcp.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const NOTHING = { sessions: 0, streams: 0, subscriptions: 0 }
@@ -162,7 +163,9 @@ describe('opened and abandoned sessions leave nothing', () => {
 
 describe('C5: an unwritable session file', () => {
   it('is reported; what a client asks of its session is refused whole, and sessions and streams that stand go on', async () => {
-    const sessions = openSessionStore(openSqliteSideRows(':memory:'))
+    const sessions = openSessionStore(openSqliteSideRows(':memory:'), {
+      clock: manualClock(START_MS),
+    })
     const commit = sessions.commit.bind(sessions)
     let isBroken = false
     const orBroken = async <Result>(run: () => Promise<Result>): Promise<Result> => {
@@ -201,7 +204,9 @@ describe('C5: an unwritable session file', () => {
 })
 
 test('C3: a stream without an event id begins behind what the one before it told until it was replaced', async () => {
-  const sessions = openSessionStore(openSqliteSideRows(':memory:'))
+  const sessions = openSessionStore(openSqliteSideRows(':memory:'), {
+    clock: manualClock(START_MS),
+  })
   const commit = sessions.commit.bind(sessions)
   const [taking, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isLate = false

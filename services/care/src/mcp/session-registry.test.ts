@@ -12,13 +12,14 @@ import { SessionRegistry } from './session-registry.ts'
 const TEA = 'care://ann/tea'
 const principal = { sub: 'host', scopes: ['care.read.user'] }
 
+const clock = manualClock(0)
 let store: SessionStore
 let registry: SessionRegistry
 let session: McpSession
 let fill = 1
 const openRegistry = async (sessions: SessionStore): Promise<SessionRegistry> => {
   const made = new SessionRegistry({
-    clock: manualClock(0),
+    clock,
     limits: DEFAULT_MCP_LIMITS,
     store: sessions,
     sizes: () => ({ user: 3, assistant: 4 }),
@@ -31,7 +32,7 @@ const openRegistry = async (sessions: SessionStore): Promise<SessionRegistry> =>
   return made
 }
 beforeEach(async () => {
-  store = openSessionStore(openSqliteSideRows(':memory:'))
+  store = openSessionStore(openSqliteSideRows(':memory:'), { clock })
   registry = await openRegistry(store)
   const opened = await registry.open(principal)
   if (opened === undefined) throw new Error('no session')

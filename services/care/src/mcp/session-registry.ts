@@ -345,9 +345,7 @@ export class SessionRegistry {
       if (lastSeenMs !== keptSeenMs && nowMs - keptSeenMs >= idleMs * SEEN_PART)
         used.set(session, lastSeenMs)
     }
-    const seen = new Map(
-      [...used].map(([{ number }, usedAtMs]) => [number, Math.max(0, nowMs - usedAtMs)]),
-    )
+    const seen = new Map([...used].map(([{ number }, usedAtMs]) => [number, usedAtMs]))
     const swept = await store.sweep({ absoluteMs, idleMs, seen, only: only?.number })
     for (const [session, usedAtMs] of used) session.keptSeenMs = usedAtMs
     for (const { number, reason } of swept) {
