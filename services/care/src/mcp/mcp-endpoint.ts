@@ -2,7 +2,7 @@
 
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
-import { countVersions, type Position } from '../domain/position.ts'
+import { countVersions } from '../domain/position.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
@@ -26,6 +26,7 @@ import { createEventIds } from './event-ids.ts'
 import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
 import type { Happening } from './frames.ts'
 import { createJournalFollower, type JournalFollower } from './journal-follower.ts'
+import type { Sizes } from './journal-pages.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
 import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
@@ -188,7 +189,6 @@ function servicesOf(
 }
 
 type Observe = (event: McpEvent) => void
-type Sizes = Pick<Position, 'user' | 'assistant'>
 
 /** Reports that sessions could not be stored; anything else is a bug. */
 function reportUnstored(error: unknown, observe: Observe): void {

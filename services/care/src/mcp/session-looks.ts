@@ -2,10 +2,9 @@
  * Looks at what other processes changed: one at a time, shared by all who ask before it begins. What may be told, and to whom,
  * is as of the last one.
  */
-import { countVersions, type Position } from '../domain/position.ts'
+import { countVersions } from '../domain/position.ts'
 import type { SessionLook, SessionStore } from '../domain/session-store.ts'
-
-type Sizes = Pick<Position, 'user' | 'assistant'>
+import type { Sizes } from './journal-pages.ts'
 
 type SessionLooksDeps = {
   readonly store: Pick<SessionStore, 'look' | 'freshMs'>

@@ -5,7 +5,7 @@
  * method, so that nothing of it is left behind.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { countVersions, isBefore, type Position } from '../domain/position.ts'
+import { countVersions, isBefore } from '../domain/position.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
 import type {
@@ -18,14 +18,13 @@ import type {
 } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
+import type { Sizes } from './journal-pages.ts'
 import type { McpLimits } from './limits.ts'
 import { McpSession } from './mcp-session.ts'
 import { SessionLooks } from './session-looks.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
 export type SessionEnd = 'deleted' | 'idle' | 'too-old' | 'elsewhere'
-
-type Sizes = Pick<Position, 'user' | 'assistant'>
 
 type SessionRegistryDeps = {
   readonly clock: Clock
