@@ -18,6 +18,16 @@ const UNKNOWN = { ...medication, value: 'Take two tablets.', language: 'und' }
 const SPOKEN = (selector: string): string =>
   `[...document.querySelectorAll(${JSON.stringify(selector)})].map(({ textContent, lang, dir }) => [textContent, lang, dir])`
 
+/** What is wider than its place: controls beyond their field, anything beyond the page, code that is not from the left. */
+const SPILLING = `[
+  ...Array.from(document.querySelectorAll('.field > :is(input, select, textarea)')).filter((control) => {
+    const [own, place] = [control, control.parentElement].map((each) => each.getBoundingClientRect())
+    return own.left < place.left - 1 || own.right > place.right + 1
+  }).map(({ id }) => id),
+  ...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []),
+  ...Array.from(document.querySelectorAll('pre, .mono')).filter((code) => getComputedStyle(code).direction !== 'ltr').map(({ textContent }) => textContent),
+]`
+
 describePages((pages) => {
   it('C37: every text of a record says its language and direction, and claims none that is unknown', async () => {
     const service = await pages.start({ environment: { LANGUAGE: 'und' } })
@@ -125,4 +135,23 @@ describePages((pages) => {
     expect(await text(log, '#as-of')).toMatch(/^Stand: .*, für die letzten \d+ Tage\.$/)
     expect(await text(log, '#reads-title')).toBe('Lesezugriffe auf Einträge von rosa-12')
   })
+
+  it.each(['de', 'ar'])(
+    'C37: %s: words longer than English’s spill over nothing, and code is written from the left',
+    async (language) => {
+      const service = await pages.start({ environment: { LANGUAGE: language } })
+      await service.write(ARABIC)
+      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html']) {
+        const page = await pages.visit(path)
+        if (path === '/') await page.waitForSelector('#chains .badge', WAIT)
+        await page.evaluate(
+          'for (const one of document.querySelectorAll("details")) one.open = true',
+        )
+        for (const width of [1_200, 390, 320]) {
+          await page.setViewportSize({ width, height: 800 })
+          expect(await page.evaluate(SPILLING), `${path} at ${width}`).toEqual([])
+        }
+      }
+    },
+  )
 })

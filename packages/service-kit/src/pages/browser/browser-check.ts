@@ -28,7 +28,7 @@ function say(name: string, parts: Readonly<Record<string, string>>): void {
   const isRightToLeft = document.documentElement.dir === 'rtl'
   const words = message.replace(/\{(\w+)\}/g, (_, place: string) => {
     const part = { ...OLDEST, ...parts }[place] || ''
-    return isRightToLeft ? `\u2068${part}\u2069` : part
+    return isRightToLeft && /[^\w.]/.test(part) ? `\u2068${part}\u2069` : part
   })
   const note = document.getElementById('browser-check') || document.createElement('p')
   note.id = 'browser-check'

@@ -93,16 +93,17 @@ function acceptedParts(
 ): readonly HTMLElement[] {
   const { uri, version, versionHash, writtenAt } = accepted
   const written = new Date(writtenAt).toLocaleString(localeOfPage())
-  const facts = [
-    ['storedRecord', readableUri(uri)],
-    ['storedVersion', [String(version)]],
-    ['storedHash', [versionHash]],
-    ['storedWritten', [element('time', { datetime: writtenAt }, written)]],
-  ] as const
-  const rows = facts.flatMap(([name, parts]) => [
-    element('dt', {}, word(name)),
-    element('dd', { class: 'mono' }, ...parts),
-  ])
+  const mono = { class: 'mono' }
+  const rows = [
+    element('dt', {}, word('storedRecord')),
+    element('dd', mono, ...readableUri(uri)),
+    element('dt', {}, word('storedVersion')),
+    element('dd', {}, String(version)),
+    element('dt', {}, word('storedHash')),
+    element('dd', mono, versionHash),
+    element('dt', {}, word('storedWritten')),
+    element('dd', {}, element('time', { datetime: writtenAt }, written)),
+  ]
   return [
     element(
       'p',
