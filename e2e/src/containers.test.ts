@@ -1,8 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describeConfig, environmentTable } from '@tallystick/service-kit'
+import { describeConfig, environmentTable, readConfig } from '@tallystick/service-kit'
+import { privateKeyToAddress } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { facilitatorConfig } from '../../packages/facilitator/src/config.ts'
 import { issuerConfigSchema } from '../../packages/issuer/src/config.ts'
@@ -22,6 +31,8 @@ import { root } from './spawned-stack.ts'
 
 const local = composeServices(envFile('local.env'))
 const services = Object.entries(local)
+const NGINX = '/usr/sbin/nginx'
+const nginxMissing = !existsSync(NGINX)
 const hasCompose = spawnSync('docker-compose', ['version']).status === 0
 const schemas = {
   access: accessConfigSchema,
@@ -47,12 +58,21 @@ const lacking = (text: string): readonly string[] =>
 
 describe('docker-compose.yml', () => {
   it.skipIf(!hasCompose)(
-    'is valid with the local profile, with that of PostgreSQL, and for testnet (skipped where docker-compose is absent)',
+    'is valid with the local profile, with those of PostgreSQL and of replicas, and for testnet (skipped where docker-compose is absent)',
     () => {
       const { status, stderr } = config('--env-file', 'deploy/local.env', '--profile', 'local')
       expect(status, stderr).toBe(0)
       const postgres = config('--env-file', 'deploy/postgres.env', '--profile', 'postgres')
       expect(postgres.status, postgres.stderr).toBe(0)
+      const folder = mkdtempSync(join(tmpdir(), 'tallystick-replicas-'))
+      const all = join(folder, 'all.env')
+      const files = ['local.env', 'postgres.env', 'replicas.env']
+      const texts = files.map((name) => readFileSync(join(root, 'deploy', name), 'utf8'))
+      writeFileSync(all, texts.join('\n'))
+      const profiles = ['local', 'postgres', 'replicas'].flatMap((name) => ['--profile', name])
+      const replicas = config('--env-file', all, ...profiles)
+      rmSync(folder, { recursive: true })
+      expect(replicas.status, replicas.stderr).toBe(0)
       const testnet = config('--env-file', 'deploy/testnet.env.example')
       expect(testnet.status, testnet.stderr).toBe(0)
     },
@@ -80,13 +100,15 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('builds only what can be installed, and takes nothing but PostgreSQL’s own image', () => {
+  it('builds only what can be installed, and takes nothing but PostgreSQL’s own image and nginx’s', () => {
     const names = installableServices.map(({ name }) => name)
     const built = services.flatMap(([, { build }]) => build?.args.SERVICE ?? [])
     for (const service of built) expect(names).toContain(service)
     const others = services.filter(([, { build }]) => build === undefined)
     expect(others.map(([name, { image }]) => [name, image])).toEqual([
       ['postgres', 'postgres:17-trixie'],
+      ['postgres-standby', 'postgres:17-trixie'],
+      ['proxy', 'nginx:1.29-alpine'],
     ])
   })
 
@@ -117,7 +139,55 @@ describe('docker-compose.yml', () => {
     expect(texts.filter((text) => declaresReplicas(text) && lacking(text).length > 0)).toEqual([])
   })
 
-  it.each(['local.env', 'postgres.env', 'testnet.env.example'])(
+  it('A14: the second process of a service is the first in everything but its place and its recorder’s key', () => {
+    const both = { ...envFile('local.env'), ...envFile('postgres.env'), ...envFile('replicas.env') }
+    const compose = composeServices(both)
+    const differing = ['access', 'care', 'grading'].map((name) => {
+      const [first = {}, second = {}] = [name, `${name}-2`].map(
+        (each) => compose[each]?.environment,
+      )
+      expect(Object.keys(second)).toEqual(Object.keys(first))
+      return Object.keys(first).filter((variable) => first[variable] !== second[variable])
+    })
+    expect(differing).toEqual([['RECORDER_KEY'], [], []])
+    const { access, 'access-2': second } = compose
+    const named = both['ACCESS_RECORDERS']?.split(',')
+    const keys = [access, second].map((each) => each?.environment['RECORDER_KEY'] as `0x${string}`)
+    expect(keys.map((key) => privateKeyToAddress(key).toLowerCase())).toEqual(named)
+    const seconds = { access: second, care: compose['care-2'], grading: compose['grading-2'] }
+    for (const [name, { environment } = { environment: {} }] of Object.entries(seconds))
+      expect(readConfig(schemas[name as keyof typeof seconds], environment).kind, name).toBe(
+        'valid',
+      )
+  })
+
+  it.skipIf(nginxMissing)(
+    'the proxies of deploy/ and of the how-to are what nginx takes (skipped where nginx is absent)',
+    () => {
+      const folder = mkdtempSync(join(tmpdir(), 'tallystick-nginx-'))
+      const file = join(folder, 'nginx.conf')
+      const page = readFileSync(join(root, 'docs/how-to/several-machines.md'), 'utf8')
+      const [, shown = ''] = /^```nginx\n([^`]*)^```$/m.exec(page) ?? []
+      const whole = readFileSync(join(root, 'deploy/replicas.nginx.conf'), 'utf8')
+      for (const text of [whole, `events {}\nhttp {\n${shown}}\n`]) {
+        // It looks names up, which only the containers' network knows.
+        writeFileSync(file, text.replaceAll(/server [a-z]+(-\d)?:8080/g, 'server 127.0.0.1:8080'))
+        const own = [
+          '-c',
+          file,
+          '-p',
+          folder,
+          '-g',
+          `error_log stderr; ${text === whole ? '' : `pid ${folder}/pid;`}`,
+        ]
+        const { status, stderr } = spawnSync(NGINX, ['-t', '-q', ...own], { encoding: 'utf8' })
+        expect(status, stderr).toBe(0)
+      }
+      rmSync(folder, { recursive: true })
+    },
+  )
+
+  it.each(['local.env', 'postgres.env', 'replicas.env', 'testnet.env.example'])(
     'takes every variable that deploy/%s sets',
     (name) => {
       const taken = composeVariables(Object.keys(local))
