@@ -156,10 +156,9 @@ function openEvents(
   },
 ) {
   const { EVENTS, EVENTS_HOSTS: hosts, EVENTS_PRIVATE: isPrivate, SEAL_KEYS: ring } = config
-  if (EVENTS === 'off' || ring === undefined)
-    return { extensions: undefined, deliverer: undefined, before: (hub: SessionHub) => hub }
-  const { records: store, sides } = of.stores
-  const subscriptions = openEventSubscriptions(sides, ring)
+  if (EVENTS === 'off' || ring === undefined) return { extensions: undefined, deliverer: undefined }
+  const { lease, records: store, sides } = of.stores
+  const subscriptions = openEventSubscriptions(sides, ring, lease)
   const cursors = eventCursors(ring)
   const profile = EVENT_PROFILES[EVENTS]
   const webhook = createEventWebhook({ clock, profile, mayBePrivate: isPrivate })
@@ -167,6 +166,8 @@ function openEvents(
   const deliverer = new EventDeliverer({
     ...common,
     ...of,
+    lease,
+    isShared: sides.engine === 'postgres',
     deliver: webhook.deliver,
     chance: Math.random,
     onHeard: (record) => of.onHeard(chainUri(record)),
@@ -182,15 +183,7 @@ function openEvents(
     draw: randomUUID,
   })
   const extensions = { methods, capabilities: EVENT_CAPABILITIES }
-  /** Receivers are told first: their path is longer. */
-  const before = (hub: SessionHub): Pick<SessionHub, 'publish' | 'silent'> => ({
-    silent: (uri) => hub.silent(uri),
-    publish: (record, previous, place) => {
-      deliverer.wake(record.patient)
-      return hub.publish(record, previous, place)
-    },
-  })
-  return { deliverer, extensions, before }
+  return { deliverer, extensions }
 }
 
 /** Keeps who read what, if configured. */
@@ -326,9 +319,8 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
   if (behind() === undefined) await deliverer?.start()
   const { startCommit } = telemetry
   const parts = { config, clock, logger, registry, store, audit, tokens }
-  const hub = events.before(mcp.hub)
   const names = await KnownNames.read(store)
-  const publisher = createPublisher({ ...parts, hub, startCommit, names })
+  const publisher = createPublisher({ ...parts, hub: mcp.hub, startCommit, names })
   const isWitnessed = config.WITNESSES.length > 0
   const publish = isWitnessed ? provenPublisher(publisher, witnesses) : publisher
   const readLog: ReadLog = {

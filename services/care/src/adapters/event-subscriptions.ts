@@ -2,6 +2,7 @@
 // ring: both let their holder speak for somebody. A row whose key is gone does not count: its host will refresh it.
 import { hash } from 'node:crypto'
 import { type KeyRing, openValue, sealValue } from '@tallystick/hashchain'
+import type { Lease } from '@tallystick/journal-store'
 import { z } from 'zod'
 import {
   type EventSubscription,
@@ -50,10 +51,7 @@ const SAVE = `INSERT INTO event_subscriptions (${COLUMNS}, refresh, scopes, jti,
     refresh = excluded.refresh, scopes = excluded.scopes, jti = excluded.jti, receiver = excluded.receiver`
 
 const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_delivery_ms = $3, last_error = $4, failed_since_ms = $5
-  WHERE id = $6 AND refresh = $7 AND $8 = (SELECT fence FROM event_fence) RETURNING id`
-
-/** The delivering process's number ends every process with a lower one. */
-const BEGIN = 'UPDATE event_fence SET fence = fence + 1 RETURNING fence'
+  WHERE id = $6 AND refresh = $7 RETURNING id`
 
 const slotOf = (id: string): string => `event-receiver|${id}`
 const receiverKey = (signed: Signed): string =>
@@ -143,14 +141,14 @@ const verifiedReceivers = (
   },
 })
 
-export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubscriptions {
+export function openEventSubscriptions(
+  side: SideRows,
+  ring: KeyRing,
+  lease: Pick<Lease, 'require'>,
+): EventSubscriptions {
   const rows = sealedRows(ring)
-  /** If a loss of power loses this note, the event is delivered again. */
-  const change = <Row extends Readonly<Record<string, unknown>>>(
-    sql: string,
-    values: readonly unknown[],
-    durability?: 'relaxed',
-  ) => side.transaction((query) => query<Row>(sql, values), durability)
+  const change = (sql: string, values: readonly unknown[]) =>
+    side.transaction((query) => query(sql, values))
   return {
     ...verifiedReceivers(side),
     save: async (subscription) => void (await change(SAVE, rows.write(subscription))),
@@ -179,14 +177,15 @@ export function openEventSubscriptions(side: SideRows, ring: KeyRing): EventSubs
         await query('DELETE FROM event_subscriptions WHERE expires_ms <= $1', [nowMs])
         await query('DELETE FROM event_receivers WHERE until_ms <= $1', [nowMs])
       }),
-    note: async (subscription, fence) => {
+    // If a loss of power loses it, the event is delivered again.
+    note: async (subscription, epoch) => {
       const { cursor, id, refresh } = subscription
-      const values = [cursor, ...progressOf(subscription), id, refresh, fence]
-      return (await change(NOTE, values, 'relaxed')).length > 0
-    },
-    begin: async () => {
-      const [row] = await change<{ readonly fence: number }>(BEGIN, [])
-      return row?.fence
+      const values = [cursor, ...progressOf(subscription), id, refresh]
+      const [, noted] = await side.transaction(
+        (query) => Promise.all([lease.require(query, epoch), query(NOTE, values)]),
+        'relaxed',
+      )
+      return noted.length > 0
     },
   }
 }

@@ -212,9 +212,4 @@ CREATE TABLE event_receivers (
   receiver text COLLATE "C" PRIMARY KEY, -- hash of principal, program, URL and secret
   until_ms bigint NOT NULL
 );
-CREATE TABLE event_fence ( -- one row: counts the processes that began to deliver
-  fence bigint NOT NULL
-);
-INSERT INTO event_fence VALUES (0);
 GRANT INSERT, UPDATE, DELETE ON event_subscriptions, event_receivers TO care_app;
-GRANT UPDATE ON event_fence TO care_app;

@@ -85,7 +85,3 @@ CREATE TABLE event_receivers (
   receiver TEXT PRIMARY KEY, -- hash of principal, program, URL and secret
   until_ms INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE event_fence ( -- one row: counts the processes that began to deliver
-  fence INTEGER NOT NULL
-) STRICT;
-INSERT INTO event_fence VALUES (0);

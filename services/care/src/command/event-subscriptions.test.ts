@@ -1,5 +1,7 @@
 // `care events` (C22): what an operator sees of subscriptions, by the real command over a real store of each engine, beside records
 // that are open.
+
+import { OWN_LEASE } from '@tallystick/journal-store'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { Secret, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -82,7 +84,7 @@ function describeList(engine: string, open: () => Promise<Place>): void {
       const { DATABASE_PATH = '', DATABASE_URL } = place.environment
       const named = DATABASE_URL === undefined ? undefined : new Secret(DATABASE_URL)
       return withSideRows({ DATABASE_PATH, DATABASE_URL: named }, (rows) =>
-        use(openEventSubscriptions(rows, RING)),
+        use(openEventSubscriptions(rows, RING, OWN_LEASE)),
       )
     }
     const save = (over: Partial<EventSubscription> = {}) =>

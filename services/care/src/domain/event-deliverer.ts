@@ -1,9 +1,10 @@
 /**
  * When events are delivered, and in which order (C22). Each subscription works through the journals on its own, one write after
  * the other: the next is sent once the previous was taken or refused. Progress is stored after each, so a kill repeats at most
- * one delivery. Only the process that began last delivers; its number guards everything it stores, so a process believed dead
- * cannot move a subscription.
+ * one delivery. Of several processes the one that holds the lease delivers; its epoch guards everything it stores, so a process
+ * believed dead cannot move a subscription.
  */
+import type { Lease } from '@tallystick/journal-store'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import { type BackOff, type BackOffLimits, createBackOff } from '@tallystick/service-kit'
 import { AUDIENCES } from '../wire/records.ts'
@@ -31,8 +32,10 @@ const ROWS_READ = 32
 const RETRY: BackOffLimits = { firstMs: 1_000, maxMs: 600_000, factor: 4 }
 /** After this long without a delivery taken, the subscription is suspended; refreshing it resumes where it stopped. */
 const SUSPENDED_AFTER_MS = 3_600_000
-/** How often it looks for expired subscriptions, and for changes it did not hear about. */
+/** How often it looks for expired subscriptions, and for changes that it did not hear about. */
 const LOOK_MS = 60_000
+/** The same where other processes change subscriptions. */
+const SHARED_LOOK_MS = 1_000
 /** How soon it looks again after a failure: nothing is delivered before the first look succeeds. */
 const LOOK_AGAIN_MS = 1_000
 const ROWS_LOOKED_MAX = 500
@@ -40,8 +43,11 @@ const HEALTHY = { lastError: undefined, failedSinceMs: undefined }
 const EVERYTHING = AUDIENCES.map((audience) => ({ audience }))
 
 type DelivererDeps = {
-  readonly store: Pick<RecordStore, 'version' | 'behind' | 'journals'>
+  readonly store: Pick<RecordStore, 'version' | 'behind' | 'journals' | 'onGrown'>
   readonly subscriptions: EventSubscriptions
+  readonly lease: Pick<Lease, 'epoch' | 'onHeld'>
+  /** Whether other processes change subscriptions, too. */
+  readonly isShared: boolean
   /** Sends once. Never rejects. */
   readonly deliver: (
     to: EventSubscription,
@@ -77,31 +83,34 @@ export class EventDeliverer {
     run: (id) => this.#run(id),
   })
   readonly #closed = new AbortController()
-  /** Of this process; undefined until it has looked. */
-  #fence: number | undefined
+  /** Of the holding of the lease under which it delivers; undefined while it does not. */
+  #epoch: number | undefined
   /** Every version before it has been looked at. */
   #place = 0
   #looking: Promise<void> = Promise.resolve()
   #cancelLook: (() => void) | undefined
+  #stopHearing: () => void = () => undefined
+  #isHearing = false
+  #isGrown = false
 
   constructor(deps: DelivererDeps) {
     this.#deps = deps
   }
 
-  /** Takes over an earlier process's subscriptions. */
+  /** Takes over an earlier process's subscriptions, now or when it holds the lease. */
   async start(): Promise<void> {
-    this.#place = placeBehind(this.#deps.store.journals)
-    await this.look()
-  }
-
-  /** A record of that patient was written. */
-  wake(patient: string): void {
-    for (const held of this.#byPatient.get(patient) ?? []) this.#poke(held)
+    const { lease, store } = this.#deps
+    this.#stopHearing = store.onGrown(() => this.#hear())
+    let first: Promise<void> | undefined
+    lease.onHeld(() => {
+      first = this.look()
+    })
+    await first
   }
 
   /** A subscription was saved or removed: from now on its stored state applies. */
   async changed(id: string): Promise<void> {
-    if (this.#fence !== undefined) await this.#reload(id)
+    if (this.#isHeld()) await this.#reload(id)
   }
 
   /** Subscriptions that this process delivers. */
@@ -115,7 +124,7 @@ export class EventDeliverer {
     this.#looking = this.#looking
       .then(() => this.#look())
       .then(
-        () => this.#lookIn(LOOK_MS),
+        () => this.#lookIn(this.#deps.isShared ? SHARED_LOOK_MS : LOOK_MS),
         (error: unknown) => {
           this.#report(error)
           this.#lookIn(LOOK_AGAIN_MS)
@@ -139,8 +148,53 @@ export class EventDeliverer {
 
   #stop(): void {
     this.#closed.abort()
+    this.#stopHearing()
     this.#cancelLook?.()
     for (const held of this.#held.values()) this.#drop(held)
+  }
+
+  #isHeld(): boolean {
+    return this.#epoch !== undefined && this.#deps.lease.epoch() === this.#epoch
+  }
+
+  /** Begins anew if the lease is held anew, and delivers nothing more if it is not; returns whether it is held. */
+  #keepLease(): boolean {
+    if (this.#isHeld()) return true
+    for (const held of this.#held.values()) this.#drop(held)
+    this.#epoch = this.#deps.lease.epoch()
+    this.#place = placeBehind(this.#deps.store.journals)
+    return this.#epoch !== undefined
+  }
+
+  /** Something was written, here or by another process. */
+  #hear(): void {
+    this.#isGrown = true
+    if (!this.#isHearing) void this.#readGrown().catch((error: unknown) => this.#report(error))
+  }
+
+  async #readGrown(): Promise<void> {
+    this.#isHearing = true
+    try {
+      while (this.#isGrown) {
+        this.#isGrown = false
+        // A subscription that comes reads what is behind its own place.
+        if (this.#held.size === 0) this.#place = placeBehind(this.#deps.store.journals)
+        else await this.#wakeBehind()
+      }
+    } finally {
+      this.#isHearing = false
+    }
+  }
+
+  /** Wakes the subscriptions to what was written since the last time. */
+  async #wakeBehind(): Promise<void> {
+    const query = { reach: EVERYTHING, from: this.#place, limit: ROWS_LOOKED_MAX }
+    const rows = await this.#deps.store.behind(query)
+    const last = rows.at(-1)
+    if (last !== undefined) this.#place = Math.max(this.#place, last.place + 1)
+    if (rows.length === ROWS_LOOKED_MAX) this.#isGrown = true
+    for (const patient of new Set(rows.map((row) => row.patient)))
+      for (const held of this.#byPatient.get(patient) ?? []) this.#poke(held)
   }
 
   #report(error: unknown): void {
@@ -148,27 +202,22 @@ export class EventDeliverer {
   }
 
   async #look(): Promise<void> {
-    const { clock, store, subscriptions } = this.#deps
-    if (this.#closed.signal.aborted) return
-    this.#fence ??= await subscriptions.begin()
+    const { clock, subscriptions } = this.#deps
+    if (this.#closed.signal.aborted || !this.#keepLease()) return
     await subscriptions.removeExpired(clock.unixMs())
     const kept = await subscriptions.versions()
     for (const [id, { subscription }] of this.#held)
       if (kept.get(id) !== subscription.refresh) await this.#reload(id)
     for (const id of kept.keys()) if (!this.#held.has(id)) await this.#reload(id)
-    const query = { reach: EVERYTHING, from: this.#place, limit: ROWS_LOOKED_MAX }
-    const rows = await store.behind(query)
-    const last = rows.at(-1)
-    if (last !== undefined) this.#place = last.place + 1
-    for (const patient of new Set(rows.map((row) => row.patient))) this.wake(patient)
+    await this.#wakeBehind()
   }
 
-  async #reload(id: string): Promise<EventSubscription | undefined> {
+  async #reload(id: string): Promise<void> {
     const found = await this.#deps.subscriptions.find(id)
     const known = this.#held.get(id)
     if (found === undefined) {
       if (known !== undefined) this.#drop(known)
-      return undefined
+      return
     }
     const { chance, clock } = this.#deps
     const backOff = createBackOff({ ...RETRY, clock, chance })
@@ -179,7 +228,6 @@ export class EventDeliverer {
     const { patient } = found
     this.#byPatient.set(patient, (this.#byPatient.get(patient) ?? new Set()).add(held))
     this.#poke(held)
-    return found
   }
 
   #drop(held: Held): void {
@@ -263,7 +311,8 @@ export class EventDeliverer {
   #judge(held: Held, row: PlacedVersion): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
     const { clock, isRevoked } = this.#deps
     const { subscription } = held
-    if (this.#held.get(subscription.id) !== held || this.#closed.signal.aborted) return 'stop'
+    const isKept = this.#held.get(subscription.id) === held && this.#isHeld()
+    if (!isKept || this.#closed.signal.aborted) return 'stop'
     if (subscription.expiresAtMs <= clock.unixMs()) return 'expired'
     // When the token was issued is not kept: a revocation of its principal names it by its jti, if it has one.
     const issuedAtSeconds = subscription.jti === undefined ? 0 : Number.POSITIVE_INFINITY
@@ -280,18 +329,15 @@ export class EventDeliverer {
 
   /** Stores how far a subscription got; false if it has changed meanwhile, or another process delivers. */
   async #note(held: Held, after: EventSubscription): Promise<boolean> {
-    const fence = this.#fence
-    const isNoted = fence !== undefined && (await this.#deps.subscriptions.note(after, fence))
+    // Whoever slept is refused by the store, too.
+    const epoch = this.#isHeld() ? this.#epoch : undefined
+    const isNoted = epoch !== undefined && (await this.#deps.subscriptions.note(after, epoch))
     if (isNoted && held.subscription.refresh === after.refresh) {
       held.subscription = after
       return true
     }
-    if (isNoted || this.#held.get(after.id) !== held) return false
-    const found = await this.#reload(after.id)
-    // The subscription has not changed, so another process must have begun: this one delivers no more.
-    if (found?.refresh !== after.refresh) return false
-    this.#report(new Error('another process has begun to deliver events'))
-    this.#stop()
+    if (!isNoted && this.#held.get(after.id) === held && this.#keepLease())
+      await this.#reload(after.id)
     return false
   }
 

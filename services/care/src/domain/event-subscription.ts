@@ -131,12 +131,11 @@ export type EventSubscriptions = {
   countOf(sub: string): Promise<{ readonly own: number; readonly all: number }>
   removeExpired(nowMs: number): Promise<void>
   /**
-   * Notes how far a delivery came, if the subscription is unchanged and no other process has begun; otherwise false.
+   * Notes how far a delivery came; false if the subscription has changed. Rejects if another process took the lease since that
+   * epoch.
    */
-  note(subscription: EventSubscription, fence: number): Promise<boolean>
+  note(subscription: EventSubscription, epoch: number): Promise<boolean>
   /** Whether a receiver recently answered a challenge of that program with that secret. */
   isVerified(of: Signed & { readonly nowMs: number }): Promise<boolean>
   keepVerified(of: Signed & { readonly untilMs: number }): Promise<void>
-  /** Begins to deliver; returns this process's number, higher than every earlier one. */
-  begin(): Promise<number | undefined>
 }

@@ -31,11 +31,11 @@ const erase = async (domain: string): Promise<void> => {
 describe('C22: the grant is judged at each delivery', () => {
   test('a revoked token ends the subscription before the next one', async () => {
     await subscribe()
-    const deliverer = await start()
-    await write(deliverer)
+    await start()
+    await write()
     await settle()
     on.revoked.add('jti-1')
-    await write(deliverer)
+    await write()
     await settle()
     expect(on.got).toHaveLength(1)
     expect(await on.subscriptions.find('s')).toBeUndefined()
@@ -44,9 +44,9 @@ describe('C22: the grant is judged at each delivery', () => {
 
   test('a token that is revoked between two tries gets no third', async () => {
     await subscribe()
-    const deliverer = await start()
+    await start()
     on.answer = () => DOWN
-    await write(deliverer)
+    await write()
     await settle()
     on.revoked.add('jti-1')
     await on.clock.advanceMsSettled(HOUR_MS)
@@ -57,10 +57,10 @@ describe('C22: the grant is judged at each delivery', () => {
     await subscribe({ expiresAtMs: START_MS + 60_000 })
     const deliverer = await start()
     on.clock.advanceMs(59_999)
-    await write(deliverer)
+    await write()
     await settle()
     on.clock.advanceMs(1)
-    await write(deliverer)
+    await write()
     await settle()
     expect(on.got).toHaveLength(1)
     await on.clock.advanceMsSettled(60_000)
@@ -73,8 +73,8 @@ describe('C22: the grant is judged at each delivery', () => {
     const deliverer = await start()
     const waits = Promise.withResolvers<Outcome>()
     on.answer = () => waits.promise
-    await write(deliverer)
-    await write(deliverer, { domain: 'plan', audience: 'assistant' })
+    await write()
+    await write({ domain: 'plan', audience: 'assistant' })
     await settle()
     await subscribe({ cursor: 1 })
     await deliverer.changed('s')
@@ -87,9 +87,9 @@ describe('C22: the grant is judged at each delivery', () => {
 describe('C22, C31: a record that was erased while its delivery waited', () => {
   test('is told of to nobody, and holds up nothing behind it', async () => {
     const deliverer = await start()
-    await write(deliverer)
-    await write(deliverer)
-    await write(deliverer, { domain: 'walks' })
+    await write()
+    await write()
+    await write({ domain: 'walks' })
     await erase('tea')
     await subscribe()
     await deliverer.changed('s')
@@ -102,9 +102,9 @@ describe('C22, C31: a record that was erased while its delivery waited', () => {
 
   test('is not told of again by a delivery that was to be tried again', async () => {
     await subscribe()
-    const deliverer = await start()
+    await start()
     on.answer = () => DOWN
-    await write(deliverer)
+    await write()
     await settle()
     expect(on.got).toEqual(['s ann/tea/1'])
     await erase('tea')
@@ -116,7 +116,7 @@ describe('C22, C31: a record that was erased while its delivery waited', () => {
     const { cursor, failedSinceMs, lastError } = (await on.subscriptions.find('s')) ?? {}
     expect([cursor, failedSinceMs, lastError]).toEqual([1, undefined, undefined])
     on.answer = () => DOWN
-    await write(deliverer, { domain: 'walks' })
+    await write({ domain: 'walks' })
     await settle()
     expect(await on.subscriptions.find('s')).toMatchObject({ isActive: true })
     on.answer = () => TAKEN

@@ -1,5 +1,6 @@
 // Deliveries of events over a real store, with a stopped clock and receivers that answer as each test wants. To simulate a
 // kill, a test abandons a deliverer and opens another on what it left.
+import { type Lease, OWN_LEASE } from '@tallystick/journal-store'
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach } from 'vitest'
 import { eventCursors, openEventSubscriptions } from '../adapters/event-subscriptions.ts'
@@ -30,6 +31,7 @@ type Under = {
   store: RecordStore
   rows: SideRows
   subscriptions: EventSubscriptions
+  lease: Pick<Lease, 'epoch' | 'onHeld'>
   /** What receivers got: the subscription, the version, and whether it retracts. */
   got: string[]
   /** Newest versions that receivers took. */
@@ -49,8 +51,9 @@ async function begin(openStore: OpenStore): Promise<Under> {
   const clock = manualClock(START_MS)
   const rows = openSqliteSideRows(':memory:')
   const made = { got: [], heard: [], reports: [], open: [], revoked: new Set<string>() }
-  const subscriptions = openEventSubscriptions(rows, RING)
-  return { ...made, clock, rows, subscriptions, store: await openStore(clock), answer: () => TAKEN }
+  const subscriptions = openEventSubscriptions(rows, RING, OWN_LEASE)
+  const store = await openStore(clock)
+  return { ...made, clock, rows, subscriptions, store, lease: OWN_LEASE, answer: () => TAKEN }
 }
 
 /** Registers the hooks of a file. */
@@ -67,6 +70,7 @@ export function useDeliveries(openStore: OpenStore = openMemoryStore) {
   const start = async () => {
     const deliverer = new EventDeliverer({
       ...on,
+      isShared: false,
       deliver: async ({ id }, { data }) => {
         const said = `${id} ${data.uri.replace(/^care(.*):\/\//, '$1')}${data.retracts ? ' retracts' : ''}`
         on.got.push(said)
@@ -98,10 +102,8 @@ export function useDeliveries(openStore: OpenStore = openMemoryStore) {
       ...over,
     })
   }
-  const write = async (deliverer: EventDeliverer, over: Partial<NewRecord> = {}): Promise<void> => {
-    const record = sampleRecord({ value: `${on.got.length} ${Math.random()}`, ...over })
-    await on.store.append(record)
-    deliverer.wake(record.patient)
+  const write = async (over: Partial<NewRecord> = {}): Promise<void> => {
+    await on.store.append(sampleRecord({ value: `${on.got.length} ${Math.random()}`, ...over }))
   }
   const settle = () => on.clock.advanceMsSettled(0)
   return Object.assign(on, { start, subscribe, write, settle })
