@@ -47,10 +47,11 @@ export {
   payerKeyOf,
   type Reservation,
   type ReservationStore,
+  type ReserveLimits,
   type ReserveOutcome,
   weighSiblings,
 } from './reservations/reservation-store.ts'
-export { clientNetwork } from './reservations/same-purchase.ts'
+export { addGuess, clientNetwork, type Guesses } from './reservations/same-purchase.ts'
 export {
   LedgerUnavailable,
   type PaymentScheme,

@@ -95,7 +95,7 @@ export async function createGradingService(
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
   const stores = ending(await openStores(config, { clock, onProblem }))
-  const { ledger: store, polling, reservations, resumeEveryMs, writeTrouble } = stores
+  const { countProcesses, ledger: store, reservations, writeTrouble } = stores
   // It ends after the payments whose work it does.
   const worker = ending(longWorker(config))
   const longWork = oneAuditPerPayer(worker)
@@ -111,6 +111,7 @@ export async function createGradingService(
   const app = await createGradingApp({
     ...sales,
     store,
+    countProcesses,
     writeTrouble,
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
@@ -126,11 +127,11 @@ export async function createGradingService(
     facilitators,
     token,
   })
-  const polls = pollRounds(options, polling, telemetry)
+  const polls = pollRounds(options, stores.polling, telemetry)
   const rounds = opened.adopt(polls, (running) => running?.close())
   const resumeRounds = createResumeRounds({
     clock,
-    everyMs: resumeEveryMs,
+    everyMs: stores.resumeEveryMs,
     resume: () => resumeSales(sales, telemetry.resumed),
     onFailed: telemetry.notResumed,
   })

@@ -2,7 +2,6 @@
 import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import type { Facilitator } from '../facilitators/facilitator.ts'
-import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import {
@@ -12,6 +11,7 @@ import {
   payCent,
 } from '../testing/evm-stand-in.fixture.ts'
 import { encodeHeader } from '../testing/payment-header.fixture.ts'
+import { shareReservations } from '../testing/shared-reservations.fixture.ts'
 import type { PaymentTerms } from './challenge.ts'
 import type { GateLimits } from './gate-limits.ts'
 import { createPaymentGate } from './payment-gate.ts'
@@ -47,15 +47,19 @@ function line(options: {
       return { success: true, transaction: `0x${'ab'.repeat(32)}`, network }
     },
   }
-  const gate = createPaymentGate({
-    schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })],
-    facilitator,
-    reservations: createMemoryReservationStore({ clock }),
-    clock,
-    limits: options.limits ?? {},
-  })
+  const shared = shareReservations(clock)
+  const [here, elsewhere] = ['here', 'elsewhere'].map((owner) =>
+    createPaymentGate({
+      schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })],
+      facilitator,
+      reservations: shared.storeOf(owner),
+      clock,
+      limits: options.limits ?? {},
+    }),
+  )
+  if (here === undefined || elsewhere === undefined) throw new Error('two gates')
   let under = 0
-  const buy = async (index: number) => {
+  const buy = async (index: number, gate = here) => {
     const payload = await payCent()
     const paymentSignature = encodeHeader({
       x402Version: 2,
@@ -87,7 +91,7 @@ function line(options: {
       waiting.shift()?.()
     }
   }
-  return { buy, chain, clock, gate, runs, settleAll }
+  return { buy, chain, clock, elsewhere, runs, settleAll }
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
@@ -144,4 +148,26 @@ test('X16: a line that is full turns payments away unsettled', async () => {
   const outcomes = await buying
   expect(outcomes.filter((kind) => kind === 'unavailable')).toHaveLength(4)
   expect(outcomes.filter((kind) => kind === 'paid')).toHaveLength(6)
+})
+
+test('X16, G12: at two processes a payer’s payments count together: 4 in preparation, and no more than the balance covers', async () => {
+  for (const { balance, most } of [
+    { balance: 100n * CENT, most: 4 },
+    { balance: CENT, most: 1 },
+  ]) {
+    const { buy, clock, elsewhere, runs, settleAll } = line({ balance })
+    const buying = Promise.all([
+      ...numbers(4).map((index) => buy(index)),
+      ...numbers(4).map((index) => buy(4 + index, elsewhere)),
+    ])
+    for (let round = 0; round < 12; round += 1) {
+      await untilIdle()
+      expect(runs.preparedAtOnce).toBeLessThanOrEqual(most)
+      await settleAll()
+      await clock.advanceMsSettled(250)
+    }
+    const paid = (await buying).filter((kind) => kind === 'paid')
+    expect([paid.length, runs.prepared]).toEqual(most === 1 ? [1, 1] : [8, 8])
+    expect(runs.preparedAtOnce).toBe(most)
+  }
 })

@@ -9,6 +9,9 @@ import type { GateLimits } from './gate-limits.ts'
 type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean }
 type Line = { readonly entries: Set<Entry>; moved: PromiseWithResolvers<true> }
 
+/** Between two looks at what other processes prepare for a payer, milliseconds. */
+const ELSEWHERE_MS = 250
+
 export type PayerLines = ReturnType<typeof createPayerLines>
 
 /** A payment's place in its payer's line. */
@@ -58,6 +61,16 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
         aheadAmount: () => amountAhead(line, entry),
         /** Resolves when the line has moved; false if that takes too long. */
         moved,
+        /** How many of its payer's payments are prepared here, this one included. */
+        preparing: () => countPreparing(line),
+        /** Waits for other processes' payments; false if that takes too long. */
+        async pause(): Promise<boolean> {
+          const paused = Promise.withResolvers<true>()
+          const cancelPause = clock.after(ELSEWHERE_MS, () => paused.resolve(true))
+          const isInTime = await Promise.race([paused.promise, moved()])
+          cancelPause()
+          return isInTime
+        },
         /** It was submitted and its outcome is open: others may be prepared, but its amount still counts. */
         submitted(): void {
           entry.isPreparing = false
@@ -75,11 +88,14 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   }
 }
 
-function mustWait({ entries }: Line, limits: GateLimits): boolean {
+function countPreparing({ entries }: Line): number {
   let preparing = 0
   for (const { isPreparing } of entries) if (isPreparing) preparing += 1
-  return preparing >= limits.payerPreparingMax
+  return preparing
 }
+
+const mustWait = (line: Line, limits: GateLimits): boolean =>
+  countPreparing(line) >= limits.payerPreparingMax
 
 function amountAhead({ entries }: Line, of: Entry): bigint {
   let sum = 0n

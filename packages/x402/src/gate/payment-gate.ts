@@ -8,7 +8,6 @@ import type { Facilitator, FacilitatorRoutes } from '../facilitators/facilitator
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
 import { createReservations } from '../reservations/reservations.ts'
-import { createGuessLimit } from '../reservations/same-purchase.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
 import {
   buildChallenge,
@@ -84,7 +83,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
       // An observer that throws must not stop a settled payment.
     }
   }
-  const shared = { clock, guesses: createGuessLimit(), limits, observe }
+  const shared = { clock, limits, observe }
   const reservations = createReservations({ ...shared, store })
   const lines = createPayerLines(clock, limits)
   const poller = createLedgerPoller(clock, limits)

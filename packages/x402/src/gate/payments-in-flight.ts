@@ -86,7 +86,7 @@ const ALREADY_USED: AnyOutcome = { kind: 'challenged', error: 'payment_already_u
 
 /** The payments in flight of one gate. */
 export function createPaymentsInFlight(gate: GateParts) {
-  const { clock, guesses, limits } = gate
+  const { clock, limits, reservations } = gate
   const inFlight = new Map<string, InFlight>()
   const bySubject = new Map<string, Set<InFlight>>()
   const pending: AnyOutcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
@@ -131,17 +131,17 @@ export function createPaymentsInFlight(gate: GateParts) {
     async joinOrRun(paid: PaymentForJob): Promise<AnyOutcome> {
       const { job, payment } = paid
       const { id } = payment
-      const brought = { paymentId: id, sender: job.sender }
       for (let held = inFlight.get(id); held !== undefined; held = inFlight.get(id)) {
         if (isSamePurchase(held, paid)) {
-          if (job.keepsAnswer !== undefined && guesses.isSpent(brought)) return ALREADY_USED
+          if (job.keepsAnswer !== undefined && (await reservations.hasGuessed(paid)))
+            return ALREADY_USED
           held.progress.wake()
           gate.poller.wake(id)
           return await waitFor(held, waits)
         }
         await held.progress.reserved
         if (inFlight.get(id) === held) {
-          guesses.note(brought)
+          await reservations.noteGuess(paid)
           return ALREADY_USED
         }
       }

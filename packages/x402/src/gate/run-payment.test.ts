@@ -254,6 +254,7 @@ test('after settlement nothing blocks: a store that fails is reported, and the a
     release: failsAlways,
     get: async () => undefined,
     open: async () => [],
+    noteGuess: failsAlways,
     ownerEnded: async () => undefined,
   }
   const { events, gate, job, terms } = gateFixture({ ledger, reservations })

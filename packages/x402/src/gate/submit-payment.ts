@@ -13,7 +13,6 @@ import {
 import { classifyRefusal } from '../facilitators/refusals.ts'
 import type { Settlement } from '../payment.ts'
 import type { Reservations } from '../reservations/reservations.ts'
-import type { GuessLimit } from '../reservations/same-purchase.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
@@ -26,7 +25,6 @@ import type { PaymentProgress } from './payments-in-flight.ts'
 export type GateParts = {
   readonly clock: Clock
   readonly facilitator: Facilitator | FacilitatorRoutes
-  readonly guesses: GuessLimit
   readonly limits: GateLimits
   readonly lines: PayerLines
   readonly observe: (event: GateEvent) => void

@@ -5,6 +5,7 @@ import {
   type ReservationStore,
   weighSiblings,
 } from './reservation-store.ts'
+import { addGuess } from './same-purchase.ts'
 
 type Options = {
   readonly clock: Clock
@@ -68,6 +69,11 @@ export function createMemoryReservationStore(options: Options): ReservationStore
       const origin = reservations.get(reservations.get(paymentId)?.answeredBy ?? paymentId)
       if (origin?.state === 'answered')
         reservations.set(origin.paymentId, { ...origin, isDelivered: true })
+    },
+    async noteGuess(paymentId, network) {
+      const one = reservations.get(paymentId)
+      if (one !== undefined)
+        reservations.set(paymentId, { ...one, guesses: addGuess(one.guesses, network) })
     },
     async release(paymentId) {
       if (openOne(paymentId) !== undefined) reservations.delete(paymentId)

@@ -146,6 +146,15 @@ export function describeReservationStore(
       expect([await store.open(), (await store.reserve(old)).kind]).toEqual([[old], 'held'])
     })
 
+    test('X7: wrong guesses are counted with their payment, by the sender’s network', async () => {
+      const { store } = await create()
+      await store.reserve(reservationOf('p'))
+      for (const network of ['203.0.113.7', '', '203.0.113.7']) await store.noteGuess('p', network)
+      await store.noteGuess('absent', '')
+      expect((await store.get('p'))?.guesses).toEqual({ '203.0.113.7': 2, '': 1 })
+      expect(await store.get('absent')).toBeUndefined()
+    })
+
     test('an answer is forgotten after its time', async () => {
       const { store, nowSeconds } = await create()
       await store.reserve(reservationOf('p'))
@@ -341,6 +350,31 @@ export function describeSharedReservations(
       expect(await first.markSettled('p')).toBe(true)
       expect(await first.keepAnswer('p', answerIn(nowSeconds, '"first"'))).toBe(true)
       expect(await second.get('p')).toMatchObject({ state: 'answered', answer: '"first"' })
+    })
+
+    test('X16, G12: what other living processes have of a payer, and have not settled, counts, by number and by amount', async () => {
+      const { endFirst, first, second } = await create()
+      for (const id of ['p', 'q', 'r'])
+        await first.reserve(reservationOf(id, { fingerprint: id }), { elsewhereMax: 0 })
+      await first.markSettled('r')
+      const wanted = reservationOf('s', { fingerprint: 's' })
+      expect(await second.reserve(wanted, { elsewhereMax: 1 })).toEqual({ kind: 'crowded' })
+      expect(await second.get('s')).toBeUndefined()
+      const { amount } = wanted.payment
+      expect(await second.reserve(wanted, { elsewhereMax: 2 })).toEqual({
+        kind: 'reserved',
+        aheadElsewhere: 2n * amount,
+      })
+      await endFirst()
+      await second.release('s')
+      expect(await second.reserve(wanted, { elsewhereMax: 0 })).toEqual({ kind: 'reserved' })
+    })
+
+    test('X7, G12: guesses at one process count at another, whoever has the payment', async () => {
+      const { first, second } = await create()
+      await first.reserve(reservationOf('p'))
+      for (const store of [first, second, first]) await store.noteGuess('p', 'net')
+      expect((await second.get('p'))?.guesses).toEqual({ net: 3 })
     })
 
     test('X7, G12: whoever waits for its owner goes on when that one has answered, or released it', async () => {

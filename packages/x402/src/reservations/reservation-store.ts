@@ -1,5 +1,6 @@
 /** The port of reservation stores, and how each one weighs a payer's earlier payments against a new one. */
 import type { VerifiedPayment } from '../payment.ts'
+import type { Guesses } from './same-purchase.ts'
 
 /** A payment in flight or done, and what it bought. */
 export type Reservation = {
@@ -25,12 +26,23 @@ export type Reservation = {
   readonly isDelivered?: true
   /** The payment that was settled for this answer; this one was given the answer and is never settled itself. */
   readonly answeredBy?: string | undefined
+  /** Wrong guesses of what it bought. */
+  readonly guesses?: Guesses | undefined
   /** It has no answer, and another process, which lives, will give it one. */
   readonly isElsewhere?: true
 }
 
+/** How a payer's other payments, at other processes, bound this one (X16). */
+export type ReserveLimits = {
+  /** Most of its payments that other living processes may have reserved without having settled them. */
+  readonly elsewhereMax: number
+}
+
 export type ReserveOutcome =
-  | { readonly kind: 'reserved' }
+  /** With what those payments take of the same asset, if there are any. */
+  | { readonly kind: 'reserved'; readonly aheadElsewhere?: bigint }
+  /** Other processes have more of the payer's payments than `elsewhereMax`: nothing was reserved. */
+  | { readonly kind: 'crowded' }
   /** Already held: the caller compares fingerprints. */
   | { readonly kind: 'held'; readonly reservation: Reservation }
   /** Too many open reservations: nothing was reserved, and nothing may be settled. */
@@ -52,7 +64,7 @@ export type ReserveOutcome =
  */
 export type ReservationStore = {
   /** Holds a payment, unless it is already held or an earlier one from its payer takes its place (`weighSiblings`). */
-  reserve(reservation: Reservation): Promise<ReserveOutcome>
+  reserve(reservation: Reservation, limits?: ReserveLimits): Promise<ReserveOutcome>
   /** False if another process took it over: that one does its work, and this one must not. */
   markSettled(paymentId: string): Promise<boolean>
   /**
@@ -65,6 +77,8 @@ export type ReservationStore = {
   ): Promise<boolean>
   /** Records that the answer given to this payment has left for its payer. */
   markDelivered(paymentId: string): Promise<void>
+  /** Counts a wrong guess of what the payment bought, whoever has it. */
+  noteGuess(paymentId: string, network: string): Promise<void>
   /** Forgets an open reservation after a definite refusal. */
   release(paymentId: string): Promise<void>
   get(paymentId: string): Promise<Reservation | undefined>

@@ -9,8 +9,13 @@ import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
 import type { PlaceInLine } from '../gate/payer-lines.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
-import type { Reservation, ReservationStore, ReserveOutcome } from './reservation-store.ts'
-import { type GuessLimit, isSamePurchase } from './same-purchase.ts'
+import type {
+  Reservation,
+  ReservationStore,
+  ReserveLimits,
+  ReserveOutcome,
+} from './reservation-store.ts'
+import { clientNetwork, hasGuessed, isSamePurchase } from './same-purchase.ts'
 
 /** How long an answer is kept after its payment expires, for requests already on their way. */
 const ANSWER_KEPT_SECONDS = 60
@@ -50,12 +55,11 @@ export function createReservations(options: {
   readonly store: ReservationStore
   readonly clock: Clock
   readonly observe: (event: GateEvent) => void
-  readonly guesses: GuessLimit
   /** When to retry a payment whose sibling is unresolved. */
-  readonly limits: Pick<GateLimits, 'retryAfterSeconds'>
+  readonly limits: Pick<GateLimits, 'retryAfterSeconds' | 'payerPreparingMax'>
 }) {
-  const { clock, guesses, observe, store } = options
-  const { retryAfterSeconds } = options.limits
+  const { clock, observe, store } = options
+  const { payerPreparingMax, retryAfterSeconds } = options.limits
   const lateWrites = createLateWrites()
 
   const { end, write } = createWrites(observe, lateWrites)
@@ -66,13 +70,17 @@ export function createReservations(options: {
       const sight = await lookAtUnseen(store, paid, place)
       if (sight.kind === 'ended') return sight
       const reservation = reservationFor(paid)
-      const reserved = await reserveAfterLateWrite(reservation, { lateWrites, store })
+      const reserved = await reserveInLine(
+        { lateWrites, payerPreparingMax, store },
+        { paid, place, reservation },
+      )
       switch (reserved.kind) {
         case 'reserved':
-          return { kind: 'reserved', reservation, canPay: sight.canPay }
+          return { kind: 'reserved', reservation, canPay: reserved.canPay ?? sight.canPay }
         case 'held':
-          return judgeHeld(reserved.reservation, paid, guesses)
+          return await judgeHeld(store, reserved.reservation, paid)
         case 'full':
+        case 'crowded':
           return ended({ kind: 'unavailable', dependency: 'facilitator' })
         case 'unresolved':
           return ended({ kind: 'pending', retryAfterSeconds })
@@ -84,12 +92,18 @@ export function createReservations(options: {
           return reserved satisfies never
       }
     },
+    /** Counts a request for something else under a payment that is held. Throws what the store throws. */
+    noteGuess: ({ job, payment }: PaymentForJob): Promise<void> =>
+      store.noteGuess(payment.id, clientNetwork(job.sender ?? '')),
+    /** Whether its sender has tried a payment too often. Throws what the store throws. */
+    hasGuessed: async ({ job, payment }: PaymentForJob): Promise<boolean> =>
+      hasGuessed((await store.get(payment.id)) ?? {}, job.sender),
     /** Asks the store again about a resumed payment. Throws what the store throws. */
     async recall(paid: PaymentForJob): Promise<Claim> {
       const held = await store.get(paid.payment.id)
       return held === undefined
         ? challenged('payment_already_used')
-        : judgeHeld(held, paid, guesses)
+        : await judgeHeld(store, held, paid)
     },
     // From here on nothing throws: a failed write is reported, and repeated when the payment arrives again.
     /** Whether its work is this process's: false if another one took it over, because this one seemed dead. */
@@ -201,16 +215,57 @@ function unknownIsEnough(error: unknown): true {
   throw error
 }
 
+/** With `canPay: false` if the payer turned out not to have the money once it was its turn. */
+type ReservedInLine = ReserveOutcome & { readonly canPay?: false }
+
+type Reserving = {
+  readonly lateWrites: ReturnType<typeof createLateWrites>
+  readonly store: ReservationStore
+  readonly payerPreparingMax: number
+}
+
+/**
+ * Reserves, behind what other processes prepare for the payer: as many payments at once as here alone, and no more than its
+ * balance covers. `crowded` if that takes too long.
+ */
+async function reserveInLine(
+  { payerPreparingMax, ...parts }: Reserving,
+  {
+    paid,
+    place,
+    reservation,
+  }: {
+    readonly paid: PaymentForJob
+    readonly place: PlaceInLine | undefined
+    readonly reservation: Reservation
+  },
+): Promise<ReservedInLine> {
+  if (place === undefined) return await reserveAfterLateWrite(parts, reservation)
+  for (let hasWaited = false; ; hasWaited = true) {
+    const elsewhereMax = payerPreparingMax - place.preparing()
+    const reserved = await reserveAfterLateWrite(parts, reservation, { elsewhereMax })
+    if (reserved.kind !== 'crowded') {
+      const { aheadElsewhere = 0n } = { aheadElsewhere: undefined, ...reserved }
+      // The balance was read before: those ahead have taken theirs from it since.
+      if (reserved.kind !== 'reserved' || (aheadElsewhere === 0n && !hasWaited)) return reserved
+      const aheadAmount = place.aheadAmount() + aheadElsewhere
+      const hasEnough = await paid.scheme.canPay?.(paid.payment, aheadAmount).catch(unknownIsEnough)
+      if (hasEnough !== false) return reserved
+      if (aheadAmount === 0n) return { ...reserved, canPay: false }
+      await parts.store.release(reservation.paymentId)
+    }
+    if (!(await place.pause())) return { kind: 'crowded' }
+  }
+}
+
 /** Reserves; if a late write would end the blocking payment, writes that first. */
 async function reserveAfterLateWrite(
+  { lateWrites, store }: Pick<Reserving, 'lateWrites' | 'store'>,
   reservation: Reservation,
-  {
-    lateWrites,
-    store,
-  }: { lateWrites: ReturnType<typeof createLateWrites>; store: ReservationStore },
+  limits?: ReserveLimits,
 ): Promise<ReserveOutcome> {
   const once = async (): Promise<ReserveOutcome> => {
-    const reserved = await store.reserve(reservation)
+    const reserved = await store.reserve(reservation, limits)
     // The earlier reservation is over: the store wrote its end but reported a failure.
     if (reserved.kind === 'reserved') lateWrites.forget(reservation.paymentId)
     return reserved
@@ -251,13 +306,17 @@ function reservationFor({ identifierKey, job, order, payment }: PaymentForJob): 
   return { ...reservation, keepsAnswer: true, idempotencyKey, request }
 }
 
-function judgeHeld(held: Reservation, paid: PaymentForJob, guesses: GuessLimit): Claim {
-  const brought = { paymentId: held.paymentId, sender: paid.job.sender }
+async function judgeHeld(
+  store: ReservationStore,
+  held: Reservation,
+  paid: PaymentForJob,
+): Promise<Claim> {
+  const { sender } = paid.job
   if (!isSamePurchase(held, paid)) {
-    guesses.note(brought)
+    await store.noteGuess(held.paymentId, clientNetwork(sender ?? ''))
     return challenged('payment_already_used')
   }
-  if (held.keepsAnswer !== undefined && guesses.isSpent(brought))
+  if (held.keepsAnswer !== undefined && hasGuessed(held, sender))
     return challenged('payment_already_used')
   if (held.isElsewhere === true) return ELSEWHERE
   if (held.state !== 'answered' || held.answer === undefined)

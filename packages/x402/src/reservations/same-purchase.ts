@@ -23,39 +23,29 @@ export function isSamePurchase(
 /** More mistakes than an honest payer makes, and far too few to guess a request. */
 export const GUESSES_MAX = 8
 
-/** Guessers remembered, about 250 bytes each; the one who tried longest ago is forgotten first. */
-const REMEMBERED_MAX = 10_000
-
-export type GuessLimit = ReturnType<typeof createGuessLimit>
-
-/** A payment as somebody brings it. */
-type Brought = { readonly paymentId: string; readonly sender: string | undefined }
+/** Guessers remembered for each payment, some 30 bytes each; the one who tried longest ago is forgotten first. */
+const GUESSERS_MAX = 32
 
 /**
- * Bounds how often one sender may try one payment on different requests. Anyone can read a settled payment from a public
- * chain and send it: without a bound they could guess what its payer bought, and a right guess would get the answer.
- * Counted per sender, so that guesses lock out only whoever makes them; unnamed senders count as one. Counted in memory:
- * every replica and every start counts from zero.
+ * Requests other than the one that a payment bought, counted by the network of who brought it. Anyone can read a settled
+ * payment from a public chain and send it: without a bound they could guess what its payer bought, and a right guess would get
+ * the answer. Counted per sender, so that guesses lock out only whoever makes them; unnamed senders count as one. The counts
+ * are kept with the payment, so every process that shares its store has the same.
  */
-export function createGuessLimit() {
-  const counts = new Map<string, number>()
-  return {
-    /** Counts a request other than the one that the payment bought. */
-    note(brought: Brought): void {
-      const key = keyOf(brought)
-      const count = (counts.get(key) ?? 0) + 1
-      counts.delete(key)
-      counts.set(key, count)
-      const oldest = counts.keys().next().value
-      if (counts.size > REMEMBERED_MAX && oldest !== undefined) counts.delete(oldest)
-    },
-    /** Whether this sender has tried the payment too often to be given anything. */
-    isSpent: (brought: Brought): boolean => (counts.get(keyOf(brought)) ?? 0) >= GUESSES_MAX,
-  }
+export type Guesses = Readonly<Record<string, number>>
+
+/** The counts with one guess more. */
+export function addGuess(guesses: Guesses | undefined, network: string): Guesses {
+  const others = Object.entries(guesses ?? {}).filter(([known]) => known !== network)
+  const count = (guesses?.[network] ?? 0) + 1
+  return Object.fromEntries([...others.slice(1 - GUESSERS_MAX), [network, count]])
 }
 
-const keyOf = ({ paymentId, sender = '' }: Brought): string =>
-  `${paymentId} ${clientNetwork(sender)}`
+/** Whether this sender has tried the payment too often to be given anything. */
+export const hasGuessed = (
+  { guesses }: { readonly guesses?: Guesses | undefined },
+  sender = '',
+): boolean => (guesses?.[clientNetwork(sender)] ?? 0) >= GUESSES_MAX
 
 /** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it. */
 export function clientNetwork(address: string): string {

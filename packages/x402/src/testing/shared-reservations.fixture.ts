@@ -6,12 +6,25 @@ import type { Reservation, ReservationStore } from '../reservations/reservation-
 /** Between two looks of whoever waits, milliseconds. */
 const LOOK_MS = 20
 
+/** One reservation at a time, as under the payer's lock. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve()
+  return (reserve: ReservationStore['reserve']): ReservationStore['reserve'] =>
+    (...asked) => {
+      const reserving = last.then(() => reserve(...asked))
+      last = reserving.catch(() => undefined)
+      return reserving
+    }
+}
+
 export function shareReservations(clock: Clock) {
   const memory = createMemoryReservationStore({ clock })
   const owners = new Map<string, string>()
   const ended = new Set<string>()
   const isOpen = async (paymentId: string): Promise<boolean> =>
     ['reserved', 'settled'].includes((await memory.get(paymentId))?.state ?? '')
+
+  const inTurn = createTurns()
 
   function storeOf(own: string): ReservationStore {
     const isOwn = (paymentId: string): boolean => (owners.get(paymentId) ?? own) === own
@@ -23,17 +36,34 @@ export function shareReservations(clock: Clock) {
       if (ended.has(owners.get(paymentId) ?? '') && (await isOpen(paymentId)))
         owners.set(paymentId, own)
     }
+    const findUnsettled = async (asked: Reservation): Promise<readonly Reservation[]> => {
+      const open = await Promise.all((await memory.open()).map(seen))
+      return open.filter(
+        (one) =>
+          one.isElsewhere && one.state === 'reserved' && one.payment.payer === asked.payment.payer,
+      )
+    }
     return {
       ...memory,
-      async reserve(asked) {
+      reserve: inTurn(async (asked, limits) => {
         const { paymentId } = asked
         await takeOver(paymentId)
+        const unsettled = await findUnsettled(asked)
+        const isKnown = (await memory.get(paymentId)) !== undefined
+        if (!isKnown && limits !== undefined && unsettled.length > limits.elsewhereMax)
+          return { kind: 'crowded' }
         const reserved = await memory.reserve(asked)
-        if (reserved.kind === 'reserved') owners.set(paymentId, own)
+        if (reserved.kind === 'reserved') {
+          owners.set(paymentId, own)
+          const aheadElsewhere = unsettled.reduce((sum, { payment }) => sum + payment.amount, 0n)
+          return aheadElsewhere === 0n || limits === undefined
+            ? reserved
+            : { ...reserved, aheadElsewhere }
+        }
         return reserved.kind === 'held'
           ? { kind: 'held', reservation: await seen(reserved.reservation) }
           : reserved
-      },
+      }),
       markSettled: async (paymentId) => isOwn(paymentId) && memory.markSettled(paymentId),
       keepAnswer: async (paymentId, kept) => isOwn(paymentId) && memory.keepAnswer(paymentId, kept),
       async release(paymentId) {

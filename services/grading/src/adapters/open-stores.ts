@@ -69,6 +69,8 @@ export type Stores = {
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
   /** For the process that polls (G12). */
   readonly polling: Polling
+  /** How many equal processes serve the store now, this one included. */
+  readonly countProcesses: () => number
   /** How often to ask for the payments of processes that ended; undefined where no other process serves the store. */
   readonly resumeEveryMs: number | undefined
   /** The process stops: from now on nothing waits long. */
@@ -89,6 +91,7 @@ export async function openStores(
     return closingTogether(ledger, () => openSqliteReservationStore({ databasePath, clock }), {
       writeTrouble: openDiskProbe(databasePath, onProblem).trouble,
       polling: { mayPoll: async () => OWN_LEASE.isHeld(), store: ledger },
+      countProcesses: () => 1,
       resumeEveryMs: undefined,
       stopping: () => undefined,
     })
@@ -113,6 +116,7 @@ export async function openStores(
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,
     polling: openPolledStore(ledger, poller),
+    countProcesses: () => process.living(),
     resumeEveryMs: RESUME_EVERY_MS,
     stopping: () => door.stop(onProblem),
     close: async () => void (await Promise.all([poller.close(), process.close(), probe.end()])),

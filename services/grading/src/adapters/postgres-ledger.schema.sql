@@ -75,10 +75,12 @@ CREATE TABLE reservations (
   answer text COLLATE "C",
   answered_by text COLLATE "C", -- payment_id of the row whose answer this one was given
   is_delivered boolean NOT NULL DEFAULT false,
+  guesses text COLLATE "C", -- requests for something else under it, by the network of their sender: pairs, JSON
   CHECK ((state = 'answered') = (answer IS NOT NULL OR answered_by IS NOT NULL))
 ) WITH (fillfactor = 50);
 CREATE INDEX reservations_open ON reservations (serial) WHERE state <> 'answered';
 CREATE INDEX reservations_by_expiry ON reservations (expires_at) WHERE state = 'answered';
+CREATE INDEX reservations_unsettled ON reservations (payer) WHERE state = 'reserved';
 -- No process can forget these: of one payer, one open payment for one thing, and under one key.
 CREATE UNIQUE INDEX reservations_one_open ON reservations (payer, fingerprint)
   WHERE keeps_answer AND state <> 'answered';

@@ -12,12 +12,8 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
-import {
-  type OpenReservationStore,
-  openSqliteReservationStore,
-  reservationStatements,
-  SQLITE_DIALECT,
-} from './reservation-store.ts'
+import { reservationStatements, SQLITE_DIALECT } from './reservation-statements.ts'
+import { type OpenReservationStore, openSqliteReservationStore } from './reservation-store.ts'
 import { openReservationDatabase } from './sqlite-database.ts'
 
 const START_MS = 1_795_226_000_000

@@ -11,104 +11,26 @@ import { type ProcessPlace, SqliteConnection, type SqlQuery } from '@tallystick/
 import type { PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
 import {
+  addGuess,
+  type Guesses,
   payerKeyOf,
   type Reservation,
   type ReservationStore,
+  type ReserveLimits,
   type ReserveOutcome,
   weighSiblings,
 } from '@tallystick/x402'
 import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import {
-  RESERVATION_CELLS,
-  RESERVATION_COLUMNS,
+  type Dialect,
+  type Limits,
+  POSTGRES_DIALECT,
   type ReservationRow,
-  reservationCells,
-  reservationOf,
-  WEIGHED_COLUMNS,
-} from './reservation-rows.ts'
+  reservationStatements,
+  SQLITE_DIALECT,
+} from './reservation-statements.ts'
 import { openReservationDatabase } from './sqlite-database.ts'
 import { watchOwners } from './watch-owners.ts'
-
-/** Where the engines' SQL differs. */
-type Dialect = {
-  /** The column that orders one payer's rows. */
-  readonly serial: string
-  /** Ends the search for old answers: skips those that another process is removing. */
-  readonly skipLocked: string
-  /** Whether the process of the column `owner` has ended; of a file's, whoever is not this one. */
-  readonly isEnded: string
-  /** Whether a column is one of the texts of $1, which `list` made. */
-  readonly among: (column: string) => string
-  readonly list: (texts: readonly string[]) => unknown
-}
-
-/** A process is taken for dead after three heartbeats, seconds: its payments are another's within 8 s. */
-const SILENT_SECONDS_MAX = 6
-
-export const SQLITE_DIALECT: Dialect = {
-  serial: 'rowid',
-  skipLocked: '',
-  isEnded: 'true',
-  among: (column) => `${column} IN (SELECT value FROM json_each($1))`,
-  list: JSON.stringify,
-}
-const POSTGRES_DIALECT: Dialect = {
-  serial: 'serial',
-  skipLocked: 'FOR UPDATE SKIP LOCKED',
-  isEnded: `NOT EXISTS (SELECT FROM processes WHERE id = owner
-    AND seen_at > clock_timestamp() - interval '${SILENT_SECONDS_MAX} s')`,
-  among: (column) => `${column} = ANY($1)`,
-  list: (texts) => texts,
-}
-
-/** Limits: how many reservations may be open, and how many payments may share one answer. */
-type Limits = { readonly openMax: number; readonly givenMax: number }
-
-/** Counts only up to a limit, which is part of the text: SQLite would replan for every bound value. */
-const count = (where: string, max: number): string =>
-  `SELECT count(*) AS n FROM (SELECT 1 FROM reservations WHERE ${where} LIMIT ${max}) AS found`
-
-/** Every look-up made while serving calls has an index. */
-export function reservationStatements(
-  { among, isEnded, serial, skipLocked }: Dialect,
-  { givenMax, openMax }: Limits,
-) {
-  const select = `SELECT ${RESERVATION_COLUMNS} FROM reservations AS one WHERE`
-  const weighed = `SELECT ${WEIGHED_COLUMNS} FROM reservations AS one WHERE`
-  const latest = `ORDER BY ${serial} DESC LIMIT 1`
-  const isOver = "state = 'answered' AND expires_at <= $2"
-  return {
-    find: `SELECT ${RESERVATION_COLUMNS}, state <> 'answered' AND owner <> $3 AND NOT (${isEnded}) AS is_elsewhere
-      FROM reservations AS one WHERE payment_id = $1 AND (state <> 'answered' OR expires_at > $2)`,
-    byPayment: `${select} payment_id = $1`,
-    byKey: `${weighed} payer = $1 AND idempotency_key = $2 ${latest}`,
-    byFingerprint: `${weighed} payer = $1 AND fingerprint = $2 AND keeps_answer AND answered_by IS NULL ${latest}`,
-    takeAll: `UPDATE reservations SET owner = $1 WHERE payment_id IN (SELECT payment_id FROM reservations
-      WHERE state <> 'answered' AND owner <> $1 AND ${isEnded} ${skipLocked})`,
-    allOwn: `${select} state <> 'answered' AND owner = $1 ORDER BY ${serial}`,
-    takeOver: `UPDATE reservations SET owner = $2
-      WHERE payment_id = $1 AND state <> 'answered' AND owner <> $2 AND ${isEnded}`,
-    owner: 'SELECT owner FROM reservations WHERE payment_id = $1',
-    elsewhere: `SELECT payment_id FROM reservations
-      WHERE ${among('payment_id')} AND state <> 'answered' AND owner <> $2 AND NOT (${isEnded})`,
-    countOpen: count("state <> 'answered'", openMax),
-    countGiven: count('answered_by = $1', givenMax),
-    insert: `INSERT INTO reservations (${RESERVATION_CELLS}, attempt, owner) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-    markSettled:
-      "UPDATE reservations SET state = 'settled' WHERE payment_id = $1 AND state = 'reserved' AND owner = $2",
-    keepAnswer: `UPDATE reservations SET state = 'answered', answer = $3, expires_at = $4, request = NULL
-      WHERE payment_id = $1 AND state <> 'answered' AND owner = $2`,
-    markDelivered: `UPDATE reservations SET is_delivered = true WHERE state = 'answered' AND payment_id =
-      (SELECT coalesce(answered_by, payment_id) FROM reservations WHERE payment_id = $1)`,
-    attemptOf:
-      "SELECT attempt FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND owner = $2",
-    release:
-      "DELETE FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND attempt = $2",
-    // An old answer under this payment's id, and some others.
-    forget: `DELETE FROM reservations WHERE ${isOver} AND (payment_id = $1 OR payment_id IN
-      (SELECT payment_id FROM reservations WHERE ${isOver} LIMIT ${FORGOTTEN_PER_WRITE} ${skipLocked}))`,
-  }
-}
 
 /** The engine as the steps see it. */
 type Engine = {
@@ -136,6 +58,7 @@ type Row = ReservationRow & { readonly attempt: string }
 
 type Reserving = {
   readonly wanted: Reservation
+  readonly reserveLimits: ReserveLimits | undefined
   readonly owner: string
   /** Names the call: a repeated step has the same name, and so finds its own row. */
   readonly attempt: string
@@ -196,7 +119,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
 
   async function reserve(
     query: SqlQuery,
-    { attempt, nowSeconds, owner, wanted }: Reserving,
+    { attempt, nowSeconds, owner, reserveLimits, wanted }: Reserving,
   ): Promise<ReserveOutcome> {
     const insert = async (reservation: Reservation): Promise<void> => {
       await Promise.all([
@@ -229,8 +152,14 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
     }
     if (verdict.kind !== 'none') return verdict
     if ((await counted(query, say.countOpen)) >= limits.openMax) return { kind: 'full' }
+    const elsewhere =
+      reserveLimits &&
+      (await query<{ body: string }>(say.unsettledElsewhere, [payerKeyOf(wanted), owner]))
+    if (reserveLimits !== undefined && (elsewhere?.length ?? 0) > reserveLimits.elsewhereMax)
+      return { kind: 'crowded' }
     await insert(wanted)
-    return { kind: 'reserved' }
+    const aheadElsewhere = sumAmounts(elsewhere ?? [], wanted.payment.asset)
+    return aheadElsewhere === 0n ? { kind: 'reserved' } : { kind: 'reserved', aheadElsewhere }
   }
 
   return { say, reserve, ...ownSteps(say) }
@@ -258,10 +187,11 @@ function storeOf(
     },
   })
   return {
-    reserve: (wanted) => {
+    reserve: (wanted, reserveLimits) => {
       const attempt = randomUUID()
+      const asked = { wanted, attempt, reserveLimits }
       return step(wanted.paymentId, (query) =>
-        reserve(query, { wanted, attempt, owner: owner(), nowSeconds: nowSeconds() }),
+        reserve(query, { ...asked, owner: owner(), nowSeconds: nowSeconds() }),
       )
     },
     markSettled: (paymentId) => step(paymentId, changeOwn(say.markSettled, [paymentId, owner()])),
@@ -269,6 +199,13 @@ function storeOf(
       step(paymentId, changeOwn(say.keepAnswer, [paymentId, owner(), answer, expiresAtSeconds])),
     markDelivered: (paymentId) =>
       step(paymentId, async (query) => void (await query(say.markDelivered, [paymentId]))),
+    noteGuess: (paymentId, network) =>
+      step(paymentId, async (query) => {
+        const [row] = await query<{ readonly guesses: string | null }>(say.guesses, [paymentId])
+        if (row === undefined) return
+        const before = row.guesses === null ? {} : readGuesses(row.guesses)
+        await query(say.noteGuess, [paymentId, writeGuesses(addGuess(before, network))])
+      }),
     release: (paymentId) => step(paymentId, release(paymentId, owner())),
     get: async (paymentId) => {
       const look = (query: SqlQuery) => findRow(query, say.find, [paymentId, nowSeconds(), owner()])
@@ -370,7 +307,61 @@ export async function openPostgresReservationStore(
 
 /** More than a gate allows in flight, so that the gate's own limit applies first. */
 const OPEN_MAX = 20_000
-/** Old answers removed with each new one, so that no transaction grows long. */
-const FORGOTTEN_PER_WRITE = 100
 /** Most payments that may get one answer free, each a row under 1 kB; more are refused. */
 const GIVEN_MAX = 1_000
+
+type Body = {
+  readonly payment: Omit<Reservation['payment'], 'amount'> & { readonly amount: string }
+  readonly subject: string
+}
+
+function bodyOf({ payment, subject }: Reservation): string {
+  const body: Body = { payment: { ...payment, amount: String(payment.amount) }, subject }
+  return JSON.stringify(body)
+}
+
+/** What the payments of these rows take of an asset, in base units. */
+const sumAmounts = (rows: readonly Pick<ReservationRow, 'body'>[], asset: string): bigint =>
+  rows
+    .map(({ body }) => (JSON.parse(body) as Body).payment)
+    .reduce((sum, payment) => (payment.asset === asset ? sum + BigInt(payment.amount) : sum), 0n)
+
+/** Pairs: an object's members would change their order. */
+const readGuesses = (text: string): Guesses =>
+  Object.fromEntries(JSON.parse(text) as readonly (readonly [string, number])[])
+
+const writeGuesses = (guesses: Guesses): string => JSON.stringify(Object.entries(guesses))
+
+function reservationOf(row: ReservationRow): Reservation {
+  const { payment, subject } = JSON.parse(row.body) as Body
+  return {
+    paymentId: row.payment_id,
+    payment: { ...payment, amount: BigInt(payment.amount) },
+    fingerprint: row.fingerprint,
+    subject,
+    state: row.state,
+    expiresAtSeconds: row.expires_at,
+    ...(row.keeps_answer ? { keepsAnswer: true } : {}),
+    ...(row.idempotency_key === null ? {} : { idempotencyKey: row.idempotency_key }),
+    ...(row.request === null ? {} : { request: row.request }),
+    ...(row.answer === null ? {} : { answer: row.answer }),
+    ...(row.answered_by === null ? {} : { answeredBy: row.answered_by }),
+    ...(row.is_delivered ? { isDelivered: true } : {}),
+    ...(row.guesses === null ? {} : { guesses: readGuesses(row.guesses) }),
+    ...(row.is_elsewhere ? { isElsewhere: true } : {}),
+  }
+}
+
+const reservationCells = (reservation: Reservation) =>
+  [
+    reservation.paymentId,
+    payerKeyOf(reservation),
+    reservation.fingerprint,
+    reservation.idempotencyKey ?? null,
+    reservation.keepsAnswer === undefined ? 0 : 1,
+    reservation.state,
+    reservation.expiresAtSeconds,
+    bodyOf(reservation),
+    reservation.request ?? null,
+    reservation.answeredBy ?? null,
+  ] as const

@@ -13,10 +13,12 @@ CREATE TABLE reservations (
   request TEXT, -- while there is no answer
   answer TEXT,
   answered_by TEXT, -- payment_id of the row whose answer this one was given
-  is_delivered INTEGER NOT NULL DEFAULT 0 CHECK (is_delivered IN (0, 1))
+  is_delivered INTEGER NOT NULL DEFAULT 0 CHECK (is_delivered IN (0, 1)),
+  guesses TEXT -- requests for something else under it, by the network of their sender: pairs, JSON
 ) STRICT;
 CREATE INDEX reservations_open ON reservations (payment_id) WHERE state <> 'answered';
 CREATE INDEX reservations_by_expiry ON reservations (expires_at) WHERE state = 'answered';
+CREATE INDEX reservations_unsettled ON reservations (payer) WHERE state = 'reserved';
 CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer AND answered_by IS NULL;
 CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;

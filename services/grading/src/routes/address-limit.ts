@@ -6,10 +6,17 @@ const MINUTE_MS = 60_000
 /** Addresses remembered; beyond that, the oldest are forgotten. */
 const ADDRESSES_MAX = 10_000
 
-/** Counts what each address has asked for; gives the refusal, with the seconds to wait, once it has spent its minute. */
+/** How many equal processes serve a store: a proxy gives each of them its share of an address's requests. */
+export type CountProcesses = () => number
+
+/**
+ * Counts what each address has asked for; gives the refusal, with the seconds to wait, once it has spent its minute. Each of
+ * several processes allows its share.
+ */
 export function createAddressLimit(
   clock: Clock,
   mostPerMinute: number,
+  countProcesses: CountProcesses = () => 1,
 ): (address: string, cost: number) => ErrorAnswer | undefined {
   const addresses = new BoundedMap<string, { readonly sinceMs: number; spent: number }>(
     ADDRESSES_MAX,
@@ -22,7 +29,7 @@ export function createAddressLimit(
       return undefined
     }
     known.spent += cost
-    if (known.spent <= mostPerMinute) return undefined
+    if (known.spent <= mostPerMinute / countProcesses()) return undefined
     const retryAfterSeconds = Math.max(1, Math.ceil((known.sinceMs + MINUTE_MS - now) / 1_000))
     return errorAnswer('too_many_requests', { retryAfterSeconds })
   }

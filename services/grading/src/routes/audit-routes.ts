@@ -9,7 +9,7 @@ import type { GradingStore } from '../domain/grading-store.ts'
 import type { LongWork } from '../domain/long-work.ts'
 import { errorAnswer } from '../errors.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
-import { createAddressLimit } from './address-limit.ts'
+import { type CountProcesses, createAddressLimit } from './address-limit.ts'
 import { notFoundRow, storeErrorRow, tooManyRow } from './error-rows.ts'
 import { neverStored, sendJson } from './read-body.ts'
 
@@ -18,6 +18,7 @@ type AuditRouteDeps = {
   readonly longWork: Pick<LongWork, 'repeatAudit'>
   readonly store: Pick<GradingStore, 'head'>
   readonly clock: Clock
+  readonly countProcesses?: CountProcesses | undefined
 }
 
 /** Audit reads per address and minute: people open a few links. */
@@ -27,9 +28,9 @@ const KEPT_MAX = 16
 
 export function addAuditRoutes(
   app: ServiceApp,
-  { clock, grader, longWork, store }: AuditRouteDeps,
+  { clock, countProcesses, grader, longWork, store }: AuditRouteDeps,
 ): void {
-  const refusalOf = createAddressLimit(clock, READS_PER_MINUTE)
+  const refusalOf = createAddressLimit(clock, READS_PER_MINUTE, countProcesses)
   const kept = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
 
   /** The answer's text; undefined for an unknown receipt. */

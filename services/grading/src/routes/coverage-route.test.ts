@@ -294,6 +294,17 @@ T-1001,2026-06-02,Everton v Fulham,Everton,4.2,2.00`
     fixture.clock.advanceMs(60_000)
   })
 
+  test('G12: of three processes each allows an address its third', async () => {
+    const { clock, grader, store } = fixture
+    const free = { countProcesses: () => 3, cpuMs: () => 0 }
+    const longWork = createLongWork({ slates: grader, store, ...free })
+    const deps = { clock, longWork, store, ...free }
+    const { refusalOf } = createCoverageLook(deps)
+    const asker = { address: '192.0.2.9', bytes: 0 }
+    const refused = Array.from({ length: 500 }, () => refusalOf(asker)).filter(Boolean)
+    expect(refused).toHaveLength(100)
+  })
+
   test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {
     fixture.clock.advanceMs(60_000)
     const ask = (remoteAddress: string) =>

@@ -23,7 +23,7 @@ import {
   coverageFrameSchema,
   coverageRequestSchema,
 } from '../wire/coverage.ts'
-import { createAddressLimit } from './address-limit.ts'
+import { type CountProcesses, createAddressLimit } from './address-limit.ts'
 import { freeErrorRows, tooManyRow } from './error-rows.ts'
 import { freeBody, sendJson } from './read-body.ts'
 
@@ -33,6 +33,7 @@ export type CoverageDeps = {
   readonly clock: Clock
   /** CPU time used by this thread so far, ms. */
   readonly cpuMs: () => number
+  readonly countProcesses?: CountProcesses | undefined
 }
 
 /** A tracker's file of 1,000 bets, or as many picks. */
@@ -83,8 +84,9 @@ export type Asker = {
 export type CoverageLook = ReturnType<typeof createCoverageLook>
 
 /** The look behind both doors, the route and the MCP tool: an address's requests at one count at the other. */
-export function createCoverageLook({ clock, cpuMs, longWork, store }: CoverageDeps) {
-  const refusalOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE)
+export function createCoverageLook(deps: CoverageDeps) {
+  const { clock, countProcesses, cpuMs, longWork, store } = deps
+  const refusalOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE, countProcesses)
   return {
     /** Counts a request before its body is read; returns the refusal if this address asked too often. */
     refusalOf: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
