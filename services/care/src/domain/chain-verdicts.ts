@@ -110,8 +110,10 @@ export class ChainVerdicts {
 
   /** Whether a verdict on a chain of a number from one up to another has changed after so many changes; rather yes than no. */
   hasChanged(from: number, to: number, changes: number): boolean {
-    const blocks = this.#changedAt.slice(blockOf(from), blockOf(to - 1) + 1)
-    return blocks.some((changedAt) => changedAt > changes)
+    const end = Math.min(blockOf(to - 1) + 1, this.#changedAt.length)
+    for (let block = blockOf(from); block < end; block += 1)
+      if ((this.#changedAt[block] ?? 0) > changes) return true
+    return false
   }
 
   /** Versions that belong to no chain. */

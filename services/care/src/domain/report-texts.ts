@@ -19,7 +19,8 @@ export type ReportCounts = {
 }
 
 export type ReportPage = {
-  readonly text: string
+  /** As bytes, which are sent again without being encoded again. */
+  readonly bytes: Buffer
   readonly counts: ReportCounts
   /** The number of its last chain; undefined where no other page follows. */
   readonly last: number | undefined
@@ -31,13 +32,13 @@ type KeptPage = ReportPage & {
   readonly changes: number
 }
 
-/** Characters kept for each audience, a byte each: the JSON of some 100,000 chains. Pages beyond are written each time. */
-const KEPT_CHARS_MAX = 16_000_000
+/** Bytes kept for each audience: the JSON of some 100,000 chains. Pages beyond are written each time. */
+const KEPT_BYTES_MAX = 16_000_000
 
 export class ReportTexts {
   readonly #verdicts: ChainVerdicts
   readonly #pages = new Map<string, KeptPage>()
-  #chars = 0
+  #bytes = 0
 
   constructor(verdicts: ChainVerdicts) {
     this.#verdicts = verdicts
@@ -53,9 +54,10 @@ export class ReportTexts {
 
   keep(list: ReportList, page: KeptPage): void {
     const name = `${list} ${page.after}`
-    const chars = this.#chars - (this.#pages.get(name)?.text.length ?? 0) + page.text.length
-    if (chars > KEPT_CHARS_MAX) return
+    const before = this.#pages.get(name)?.bytes.length ?? 0
+    const bytes = this.#bytes - before + page.bytes.length
+    if (bytes > KEPT_BYTES_MAX) return
     this.#pages.set(name, page)
-    this.#chars = chars
+    this.#bytes = bytes
   }
 }

@@ -95,7 +95,9 @@ function writePage(list: ReportList, chains: readonly NamedVerdict[]): Omit<Repo
   const counts = { ...NO_COUNTS }
   for (const chain of chains) countChain(counts, chain)
   return {
-    text: chains.map(({ chain, oldName, uri }) => before + write(uri, chain, oldName)).join(''),
+    bytes: Buffer.from(
+      chains.map(({ chain, oldName, uri }) => before + write(uri, chain, oldName)).join(''),
+    ),
     counts,
   }
 }
@@ -141,18 +143,18 @@ async function* pagesOf(
   }
 }
 
-/** The texts of a list; `counts` grows by what they count. */
+/** A list, page by page; `counts` grows by what they count. */
 async function* listed(
   report: VerifyReport,
   list: ReportList,
   counts: ReportCounts,
-): AsyncGenerator<string> {
+): AsyncGenerator<Buffer> {
   let isFirst = true
   for await (const page of pagesOf(report, list)) {
     for (const name of Object.keys(NO_COUNTS) as (keyof ReportCounts)[])
       counts[name] += page.counts[name]
-    if (page.text === '') continue
-    yield isFirst ? page.text.slice(LISTS[list].before.length) : page.text
+    if (page.bytes.length === 0) continue
+    yield isFirst ? page.bytes.subarray(LISTS[list].before.length) : page.bytes
     isFirst = false
   }
 }
@@ -161,7 +163,7 @@ async function* listed(
 export async function* verifyJson(
   report: VerifyReport,
   { atRest, resource }: ReportPlace,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Buffer> {
   const counts = { ...NO_COUNTS }
   const head = JSON.stringify({ resource, ...ageOf(report), atRest })
   yield `${head.slice(0, -1)},"chains":[`
@@ -194,7 +196,7 @@ function textEnd({ broken, chains, erased, oldNames, sealed, versions }: ReportC
 export async function* verifyText(
   report: VerifyReport,
   place: ReportPlace,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Buffer> {
   const counts = { ...NO_COUNTS }
   const { checkedAt, replayIntervalSeconds: seconds } = ageOf(report)
   yield textHead(
@@ -222,8 +224,8 @@ export function chainJson({ chain }: ReplayedChain): string {
 
 /** The plain text of it. */
 export function chainText({ chain, checkedAt }: ReplayedChain, place: ReportPlace): string {
-  const { counts, text } = writePage('lines', [
+  const { bytes, counts } = writePage('lines', [
     { uri: chain.receipt.uri, chain: keptChain(chain), oldName: oldNameOf(chain.slot) },
   ])
-  return textHead(place, checkedAt) + text + textEnd(counts)
+  return textHead(place, checkedAt) + bytes.toString() + textEnd(counts)
 }

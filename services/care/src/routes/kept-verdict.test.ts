@@ -24,9 +24,9 @@ beforeEach(() => {
 })
 const report = async (headers = {}) => (await suite.fixture.get('/verify', headers)).json()
 
-const textOf = async (pages: AsyncIterable<string>) => {
+const textOf = async (pages: AsyncIterable<string | Buffer>) => {
   let text = ''
-  for await (const page of pages) text += page
+  for await (const page of pages) text += String(page)
   return text
 }
 const CHAINS = 20_000

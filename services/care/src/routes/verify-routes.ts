@@ -28,8 +28,8 @@ export function isJsonAccepted(accept: string | undefined): boolean {
   return types.trim() === '' || types.includes('application/json') || types.includes('*/*')
 }
 
-/** Characters of a report that are sent whole; a longer one is sent as it is written. */
-const SENT_WHOLE_CHARS = 100_000
+/** Bytes of a report that are sent whole; a longer one is sent as it is written. */
+const SENT_WHOLE_BYTES = 100_000
 
 /**
  * Sends a report, page by page if it is long: a schema would walk every chain again. What comes first is read before the answer
@@ -37,16 +37,16 @@ const SENT_WHOLE_CHARS = 100_000
  */
 async function sendPages(
   reply: FastifyReply,
-  pages: AsyncGenerator<string>,
+  pages: AsyncGenerator<string | Buffer>,
 ): Promise<FastifyReply> {
-  let first = ''
-  while (first.length < SENT_WHOLE_CHARS) {
+  const first: Buffer[] = []
+  for (let bytes = 0; bytes < SENT_WHOLE_BYTES; bytes += first.at(-1)?.length ?? 0) {
     const page = await pages.next()
-    if (page.done === true) return reply.send(first)
-    first += page.value
+    if (page.done === true) return reply.send(Buffer.concat(first))
+    first.push(Buffer.from(page.value))
   }
   const sent = async function* () {
-    yield first
+    yield* first
     yield* pages
   }
   return reply.send(Readable.from(sent()))
