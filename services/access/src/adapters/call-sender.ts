@@ -17,7 +17,7 @@ import {
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
-import { expectedNonce, sendRefusal } from './send-refusal.ts'
+import { sendTransaction } from './send-transaction.ts'
 import { createTransactionSigner } from './transaction-signer.ts'
 
 /** Tries for one call: two replicas that race for a nonce collide a few times at most, and a relay that is not reached for
@@ -84,36 +84,23 @@ function createCallLedger(
       const signed = signer.sign({ ...call, chainId, nonce, gasPriceWeibar, valueWeibar })
       return { nonce, gasPriceWeibar, ...signed }
     },
-    async send({ nonce, rawTransaction }): Promise<SendResult> {
-      try {
-        await relay.send(rawTransaction)
-        return { kind: 'accepted' }
-      } catch (error) {
-        const refusal = sendRefusal(error)
-        switch (refusal) {
-          case 'already-known':
-            return { kind: 'accepted' }
-          case 'unclear':
-            if (takesRefusals && error instanceof RelayRefusal) return { kind: 'refused', error }
-            throw error
-          case 'wrong-nonce': {
-            const nextNonce = await readNonceUnlike(nonce)
-            if (nextNonce === undefined) return { kind: 'refused', error }
-            const kind = nextNonce > nonce ? 'nonce-too-low' : 'nonce-too-high'
-            return { kind, nextNonce, error }
-          }
-          case 'nonce-too-low':
-          case 'nonce-too-high':
-            return { kind: refusal, nextNonce: expectedNonce(error), error }
-          case 'gas-price-too-low':
-            facts.gasPriceWeibar.forget()
-            return { kind: refusal, error }
-          case 'insufficient-funds':
-          case 'not-taken':
-            return { kind: refusal, error }
-          default:
-            return refusal satisfies never
+    async send(signed): Promise<SendResult> {
+      const result = await sendTransaction(relay, signed)
+      switch (result.kind) {
+        case 'unclear':
+          if (!takesRefusals || !(result.error instanceof RelayRefusal)) throw result.error
+          return { ...result, kind: 'refused' }
+        case 'wrong-nonce': {
+          const nextNonce = await readNonceUnlike(signed.nonce)
+          if (nextNonce === undefined) return { ...result, kind: 'refused' }
+          const kind = nextNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high'
+          return { ...result, kind, nextNonce }
         }
+        case 'gas-price-too-low':
+          facts.gasPriceWeibar.forget()
+          return result
+        default:
+          return result
       }
     },
     readReceipt: async (hash) =>

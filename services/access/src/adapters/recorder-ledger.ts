@@ -26,7 +26,7 @@ import {
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
 import type { Relay } from './relay.ts'
-import { sendRefusal } from './send-refusal.ts'
+import { sendTransaction } from './send-transaction.ts'
 import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
@@ -81,13 +81,23 @@ export function createRecorderLedger(options: RecorderLedgerOptions): UsageLedge
         return facts.gasPriceWeibar()
       }),
     sign: (usage) => signUsage(signer, { ...usage, ...options }),
-    async send({ rawTransaction, nonce }) {
-      const refusal = await sendUsage(relay, rawTransaction)
-      if (refusal !== 'wrong-nonce') return { kind: refusal }
-      const ledgerNonce = await readOwnNonce()
-      // The read lags: these same bytes may have used it, if the relay sent them twice.
-      if (ledgerNonce === nonce) throw new UsageLedgerUnavailable('the next nonce was refused')
-      return { kind: ledgerNonce > nonce ? 'nonce-too-low' : 'nonce-too-high' }
+    async send(signed) {
+      const result = await sendTransaction(relay, signed)
+      switch (result.kind) {
+        case 'unclear':
+          throw new UsageLedgerUnavailable('the transaction may not have arrived', {
+            cause: result.error,
+          })
+        case 'wrong-nonce': {
+          const ledgerNonce = await readOwnNonce()
+          // The read lags: these same bytes may have used it, if the relay sent them twice.
+          if (ledgerNonce === signed.nonce)
+            throw new UsageLedgerUnavailable('the next nonce was refused')
+          return { kind: ledgerNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high' }
+        }
+        default:
+          return { kind: result.kind }
+      }
     },
     readReceipt: (hash) =>
       answered(
@@ -151,22 +161,6 @@ export function encodeUsage(entries: readonly UsageEntry[]): Hex {
 function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
   const packedCalls = (calls >>> 0).toString(16).padStart(8, '0')
   return `0x${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
-}
-
-/** Sends the bytes and says how they were taken or refused; throws if that is unknown. */
-async function sendUsage(
-  relay: Relay,
-  rawTransaction: string,
-): Promise<SendResult['kind'] | 'wrong-nonce'> {
-  try {
-    await relay.send(rawTransaction)
-    return 'accepted'
-  } catch (error) {
-    const refusal = sendRefusal(error)
-    if (refusal === 'unclear')
-      throw new UsageLedgerUnavailable('the transaction may not have arrived', { cause: error })
-    return refusal === 'already-known' ? 'accepted' : refusal
-  }
 }
 
 /** What `contract` counted, from a receipt's logs in their order; skips other contracts and other events. */
