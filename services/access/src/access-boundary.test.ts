@@ -10,7 +10,7 @@ import {
   buyWindow,
   CALLS_EACH,
   crossBoundary,
-  problemsOf,
+  findProblems,
   VOLLEYS,
 } from './testing/boundary-calls.ts'
 import { createPayingAgent } from './testing/paying-agent.ts'
@@ -84,7 +84,7 @@ test.each(Array.from({ length: PURCHASES }, (_, number) => number))(
   async (number) => {
     const { record } = await playPurchase(number)
     const { calls } = record
-    const problems = await problemsOf(record)
+    const problems = await findProblems(record)
     expect(problems, problems.join('\n')).toEqual([])
     // The volleys met what they were made for: open windows, spent quotas and the end.
     expect(times(calls, 200)).toBeGreaterThan(0)
@@ -93,7 +93,7 @@ test.each(Array.from({ length: PURCHASES }, (_, number) => number))(
     if (isLong)
       console.info(
         number,
-        [200, 402, 429, 502].map((one) => `${one}: ${times(calls, one)}`).join(' '),
+        [200, 402, 429, 502].map((status) => `${status}: ${times(calls, status)}`).join(' '),
       )
   },
 )

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   type RunningService,
   startLocalStack,
@@ -28,7 +28,7 @@ beforeAll(async () => {
     { isPaymentTimeTheLedgers: true },
   )
   service = await stack.startService({ RELAY_CALLS_PER_MINUTE: '100', TRUST_PROXY_HOPS: '1' })
-  await untilInTime(stack, callsOf(service).isReady)
+  await untilInTime(stack, createServiceCalls(service).isReady)
 })
 afterAll(() => stack?.stop())
 
@@ -38,7 +38,7 @@ async function callFrom(
   agent: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly status: number; readonly body: unknown }> {
-  const answer = await fetch(callsOf(service).accessUrl(agent), {
+  const answer = await fetch(createServiceCalls(service).accessUrl(agent), {
     headers: { ...headers, 'x-forwarded-for': address },
   })
   return { status: answer.status, body: await answer.json() }

@@ -3,7 +3,12 @@ import { systemClock } from '@tallystick/service-kit'
 import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import type { PaymentRequirements } from '@x402/core/types'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callsOf, type LocalStack, startLocalStack, untilInTime } from './testing/local-stack.ts'
+import {
+  createServiceCalls,
+  type LocalStack,
+  startLocalStack,
+  untilInTime,
+} from './testing/local-stack.ts'
 
 const PER_SECOND = 30
 const BUYERS = 12
@@ -22,7 +27,7 @@ test('X23: thirty payments about to expire a second, each for another agent: eve
     ADDRESS_CALLS_PER_SECOND: '0',
     MIRROR_URL: `${stack.devnet.mirrorUrl}/as/service`,
   })
-  const here = callsOf(service)
+  const here = createServiceCalls(service)
   await untilInTime(stack, here.isReady)
   const purse = await stack.agent('purse')
   const buyers = await Promise.all(

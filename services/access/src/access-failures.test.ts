@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   type RunningService,
   readAnswer,
@@ -20,7 +20,7 @@ let here: ServiceCalls
 beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
   service = await stack.startService()
-  here = callsOf(service)
+  here = createServiceCalls(service)
   await untilInTime(stack, here.isReady)
 })
 afterAll(() => stack.stop())
@@ -39,7 +39,7 @@ describe('503 and 502 of the chain', () => {
         )
         expect(answer).toEqual({ status: 503, body: { error: 'contract_not_deployed' } })
       }
-      expect((await callsOf(other).readyChecks())['contract']).toMatchObject({
+      expect((await createServiceCalls(other).readyChecks())['contract']).toMatchObject({
         reason: 'contract_not_deployed',
       })
       await other.stop()
@@ -49,7 +49,7 @@ describe('503 and 502 of the chain', () => {
   test('another chain id, and a ledger that does not answer', async () => {
     const agent = await stack.agent('elsewhere')
     const other = await stack.startService({ LEDGER_CHAIN_ID: '295' })
-    expect(await callsOf(other).call(agent.evmAddress)).toEqual({
+    expect(await createServiceCalls(other).call(agent.evmAddress)).toEqual({
       status: 502,
       body: { error: 'wrong_chain' },
     })
@@ -73,9 +73,10 @@ describe('502 of facilitator and mirror node', () => {
     const other = await stack.startService({ FACILITATOR_URL: nobody })
     await untilInTime(
       stack,
-      async () => (await callsOf(other).call(agent.evmAddress)).body.error === 'no_fee_payer',
+      async () =>
+        (await createServiceCalls(other).call(agent.evmAddress)).body.error === 'no_fee_payer',
     )
-    expect((await callsOf(other).readyChecks())['facilitator']).toMatchObject({
+    expect((await createServiceCalls(other).readyChecks())['facilitator']).toMatchObject({
       reason: 'no_fee_payer',
     })
     await other.stop()
@@ -86,14 +87,14 @@ describe('502 of facilitator and mirror node', () => {
     })
     await untilInTime(
       stack,
-      async () => (await callsOf(configured).call(agent.evmAddress)).status === 402,
+      async () => (await createServiceCalls(configured).call(agent.evmAddress)).status === 402,
     )
     const header = await here.signedPayment(agent)
-    expect(await callsOf(configured).send(agent.evmAddress, header)).toEqual({
+    expect(await createServiceCalls(configured).send(agent.evmAddress, header)).toEqual({
       status: 502,
       body: { error: 'facilitator_unavailable' },
     })
-    expect((await callsOf(configured).readyChecks())['facilitator']).toMatchObject({
+    expect((await createServiceCalls(configured).readyChecks())['facilitator']).toMatchObject({
       reason: 'facilitator_down',
     })
     await configured.stop()
@@ -108,14 +109,17 @@ describe('502 of facilitator and mirror node', () => {
     const stranger = '0x00000000000000000000000000000000000add1e'
     await untilInTime(
       stack,
-      async () => (await callsOf(other).call(stranger)).body.error === 'payments_unread',
+      async () => (await createServiceCalls(other).call(stranger)).body.error === 'payments_unread',
     )
-    expect((await callsOf(other).call(agent.evmAddress)).status).toBe(200)
-    expect((await callsOf(other).readyChecks())['mirror']).toMatchObject({
+    expect((await createServiceCalls(other).call(agent.evmAddress)).status).toBe(200)
+    expect((await createServiceCalls(other).readyChecks())['mirror']).toMatchObject({
       reason: 'payments_unread',
     })
     stack.devnet.controls.setUnavailable({ mirror: false })
-    await untilInTime(stack, async () => (await callsOf(other).call(stranger)).status === 402)
+    await untilInTime(
+      stack,
+      async () => (await createServiceCalls(other).call(stranger)).status === 402,
+    )
     await other.stop()
   })
 })
@@ -169,7 +173,7 @@ describe('the seller’s money', () => {
 test('a key that is not payTo’s is named on /ready', async () => {
   const stranger = await stack.agent('not-payto')
   const other = await stack.startService({ PAY_TO_KEY: stranger.privateKey })
-  expect((await callsOf(other).readyChecks())['payTo']).toMatchObject({
+  expect((await createServiceCalls(other).readyChecks())['payTo']).toMatchObject({
     reason: 'payto_key_mismatch',
   })
   await other.stop()

@@ -4,7 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asOwner,
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   type RunningService,
   type ServiceCalls,
@@ -19,7 +19,7 @@ let here: ServiceCalls
 beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 20 })
   service = await stack.startService()
-  here = callsOf(service)
+  here = createServiceCalls(service)
   await untilInTime(stack, here.isReady)
 })
 afterAll(() => stack.stop())
@@ -67,7 +67,7 @@ describe('A4: a kill between settlement and opening', () => {
     const next = await stack.startService()
     const statuses: number[] = []
     await untilInTime(stack, async () => {
-      const { status } = await callsOf(next).call(agent.evmAddress)
+      const { status } = await createServiceCalls(next).call(agent.evmAddress)
       statuses.push(status)
       return status === 200
     })

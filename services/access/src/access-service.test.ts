@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AnswerBody,
   asOwner,
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   payingFetch,
   type RunningService,
@@ -21,7 +21,7 @@ let service: RunningService
 beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 5 })
   service = await stack.startService()
-  await untilInTime(stack, callsOf(service).isReady)
+  await untilInTime(stack, createServiceCalls(service).isReady)
 })
 afterAll(() => stack.stop())
 
@@ -47,7 +47,7 @@ const pay = async (
 }
 const status = async (agent: string) =>
   (await (await fetch(`${service.baseUrl}/api/svc/status?agent=${agent}`)).json()) as Status
-const usageOf = async (hash: string) => {
+const readUsage = async (hash: string) => {
   const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const receipt = await client.waitForTransactionReceipt({
     hash: hash as `0x${string}`,
@@ -78,7 +78,7 @@ describe('the story of one agent', () => {
       metering: { callsRemainingThisPeriod: 4 },
       resource: { network: 'hedera:testnet', gasPriceTinybar: '109', usdPerHbar: '0.07816666' },
     })
-    const [first] = await usageOf(String(paid.body.metering?.recordedOnChain))
+    const [first] = await readUsage(String(paid.body.metering?.recordedOnChain))
     expect(first?.args.callsUsed).toBe(1)
 
     const free = await call(agent.evmAddress)
@@ -86,7 +86,7 @@ describe('the story of one agent', () => {
       status: 200,
       body: { paidThisRequest: false, metering: { callsRemainingThisPeriod: 3 } },
     })
-    const [second] = await usageOf(String(free.body.metering?.recordedOnChain))
+    const [second] = await readUsage(String(free.body.metering?.recordedOnChain))
     expect(second?.args).toMatchObject({
       callsUsed: 2,
       windowExpiresAt: BigInt(paid.body.subscription.expiresAt),
@@ -200,7 +200,7 @@ describe('lagging reads', () => {
         await stack.devnet.controls.advanceSeconds(1)
       }
       expect(statuses).not.toContain(402)
-      expect(statuses.filter((one) => one === 200).length).toBeGreaterThan(3)
+      expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3)
     } finally {
       stack.devnet.controls.setReadLagMs(0)
     }
@@ -227,7 +227,7 @@ async function provenReceipt(response: string, origin: string): Promise<object> 
 describe('X9: identical requests', () => {
   test('X18: the same header sent ten times at once, and later to another process, is paid once, with a signed receipt', async () => {
     const agent = await stack.agent('repeating')
-    const header = await callsOf(service).signedPayment(agent)
+    const header = await createServiceCalls(service).signedPayment(agent)
     const send = (from = service) =>
       fetch(accessUrl(agent.evmAddress, from), { headers: { 'payment-signature': header } })
     const answers = await Promise.all(Array.from({ length: 10 }, () => send()))
@@ -248,7 +248,7 @@ describe('X9: identical requests', () => {
       RECORDER_COUNT: '3',
       SESSION_SECRET: 'what both processes of this test share',
     })
-    await untilInTime(stack, callsOf(second).isReady)
+    await untilInTime(stack, createServiceCalls(second).isReady)
     for (const later of [service, second])
       expect(await (await send(later)).json()).toMatchObject({ paidThisRequest: false })
     expect(await status(agent.evmAddress)).toMatchObject({ balanceTinybar: before.balanceTinybar })

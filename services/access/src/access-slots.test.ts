@@ -11,7 +11,7 @@ import {
   boundaryCall,
   buyWindow,
   crossBoundary,
-  problemsOf,
+  findProblems,
 } from './testing/boundary-calls.ts'
 import { until } from './testing/local-stack.ts'
 import { createPayingAgent, type PayingAgent } from './testing/paying-agent.ts'
@@ -47,7 +47,7 @@ const newAgent = (): Promise<PayingAgent> => {
   return createPayingAgent(stack, { name: `slot-${agents}`, hasMemo: true })
 }
 
-const windowOf = (agent: PayingAgent) =>
+const readWindow = (agent: PayingAgent) =>
   client().readContract({
     abi: accessWindowAbi,
     address: stack.contract,
@@ -56,7 +56,7 @@ const windowOf = (agent: PayingAgent) =>
   })
 
 /** Status of the agent at a replica, over HTTP. */
-async function statusOf(agent: PayingAgent) {
+async function readStatus(agent: PayingAgent) {
   const answer = await fetch(`${stack.replicas[0].baseUrl}/api/svc/status?agent=${agent.address}`)
   return (await answer.json()) as { nextRenewalSchedule: string; expiresAt: number }
 }
@@ -104,7 +104,7 @@ test('A8, A12, A19: agents that join in the last seconds before their slot’s s
   const late = [await newAgent(), await newAgent()]
   const bought = await Promise.all(late.map((agent, at) => buyWindow(stack, agent, at + 1)))
   const members = [early, ...late]
-  const windows = await Promise.all(members.map(windowOf))
+  const windows = await Promise.all(members.map(readWindow))
   expect(new Set(windows.map(({ slotId }) => slotId)).size).toBe(1)
   for (const { body } of bought) {
     // Longer than a period by what was left of the slot, and the call that is pending is the slot's, before its own end.
@@ -118,7 +118,7 @@ test('A8, A12, A19: agents that join in the last seconds before their slot’s s
     await stack.heal()
   }
   await stack.devnet.controls.advanceSeconds(15)
-  const problems = await problemsOf({
+  const problems = await findProblems({
     stack,
     calls,
     purchases: [first, ...bought].flatMap((answer, at) => {
@@ -158,10 +158,10 @@ test('A7, A20, A22: the gas price falls to a third under an armed slot: it is ar
   await callAll()
   await until(async () => {
     await callAll()
-    const { nextRenewalSchedule } = await statusOf(members[0] as PayingAgent)
+    const { nextRenewalSchedule } = await readStatus(members[0] as PayingAgent)
     return nextRenewalSchedule !== ZERO_ADDRESS
   })
-  const { slotId, scheduledAt } = await windowOf(members[0] as PayingAgent)
+  const { slotId, scheduledAt } = await readWindow(members[0] as PayingAgent)
   expect(await networkRenewals(slotId, fromBlock)).toEqual([{ hasArmed: false }])
   // Armed at the new price, the network's next call arms the one after it.
   await moveTo(Number(scheduledAt) + 1)

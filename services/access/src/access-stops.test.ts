@@ -3,7 +3,7 @@ import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployAccessWindow } from './command/deploy.ts'
 import {
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   type RunningService,
   type ServiceCalls,
@@ -16,7 +16,7 @@ let here: ServiceCalls
 
 beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 600, callsAllowed: 50 })
-  here = callsOf(await stack.startService())
+  here = createServiceCalls(await stack.startService())
   await until(here.isReady)
 })
 afterAll(() => stack.stop())
@@ -24,11 +24,11 @@ afterAll(() => stack.stop())
 const STOPPED = { status: 503, body: { error: 'sales_stopped' } }
 
 /** Waits until the check has that reason, and returns its sentence. */
-async function sentenceOf(
+async function readSentence(
   service: RunningService,
   { check, reason }: { readonly check: string; readonly reason: string },
 ): Promise<string> {
-  const calls = callsOf(service)
+  const calls = createServiceCalls(service)
   const find = async () => (await calls.readyChecks())[check]
   await until(async () => (await find())?.reason === reason)
   return (await find())?.details?.sentence ?? ''
@@ -38,13 +38,13 @@ test('A3: a replica whose keys have no role takes no money', async () => {
   const stranger = await stack.agent('no-role')
   const unrecorded = await stack.startService({ RECORDER_KEY: stranger.privateKey })
   const missing = { check: 'recorder', reason: 'recorder_role_missing' }
-  expect(await sentenceOf(unrecorded, missing)).toContain(stranger.evmAddress.toLowerCase())
-  expect(await callsOf(unrecorded).call(stranger.evmAddress)).toEqual(STOPPED)
+  expect(await readSentence(unrecorded, missing)).toContain(stranger.evmAddress.toLowerCase())
+  expect(await createServiceCalls(unrecorded).call(stranger.evmAddress)).toEqual(STOPPED)
   await unrecorded.stop()
   const own = { PAY_TO: stranger.accountId, PAY_TO_KEY: stranger.privateKey }
   const unforwarded = await stack.startService(own)
-  await sentenceOf(unforwarded, { check: 'forwarder', reason: 'forwarder_role_missing' })
-  expect(await callsOf(unforwarded).call(stranger.evmAddress)).toEqual(STOPPED)
+  await readSentence(unforwarded, { check: 'forwarder', reason: 'forwarder_role_missing' })
+  expect(await createServiceCalls(unforwarded).call(stranger.evmAddress)).toEqual(STOPPED)
   await unforwarded.stop()
 })
 
@@ -57,14 +57,14 @@ describe('A3: a machine whose clock is off', () => {
       unixMs: () => systemClock.unixMs() + off * 1_000,
     }
     const wrong = await stack.startService({}, { clock, paymentClock: clock })
-    const told = await sentenceOf(wrong, { check: 'clock', reason: 'clock_off' })
-    expect(told).toMatch(off > 0 ? /(29|30) s ahead of/ : /(29|30|31) s behind/)
+    const sentence = await readSentence(wrong, { check: 'clock', reason: 'clock_off' })
+    expect(sentence).toMatch(off > 0 ? /(29|30) s ahead of/ : /(29|30|31) s behind/)
     const stranger = await stack.agent(`stranger ${off}`)
-    expect(await callsOf(wrong).call(stranger.evmAddress)).toEqual(STOPPED)
+    expect(await createServiceCalls(wrong).call(stranger.evmAddress)).toEqual(STOPPED)
     const status = await fetch(`${wrong.baseUrl}/api/svc/status?agent=${agent.evmAddress}`)
     const { now } = (await status.json()) as { now: number }
     expect(Math.abs(now - stack.devnet.nowSeconds())).toBeLessThanOrEqual(3)
-    expect((await callsOf(wrong).call(agent.evmAddress)).status).toBe(200)
+    expect((await createServiceCalls(wrong).call(agent.evmAddress)).status).toBe(200)
     await wrong.stop()
   })
 })
@@ -84,11 +84,11 @@ test('A23: another contract’s sales share this payTo: unannounced nothing is s
   const agent = await stack.agent('new-contract')
   const unannounced = await stack.startService({ ACCESS_CONTRACT: contract })
   const shared = { check: 'contracts', reason: 'payto_shared' }
-  expect(await sentenceOf(unannounced, shared)).toContain(stack.contract.toLowerCase())
-  expect(await callsOf(unannounced).call(agent.evmAddress)).toEqual(STOPPED)
+  expect(await readSentence(unannounced, shared)).toContain(stack.contract.toLowerCase())
+  expect(await createServiceCalls(unannounced).call(agent.evmAddress)).toEqual(STOPPED)
   expect(unannounced.sweep.unresolvedCount()).toBeGreaterThan(0)
   await unannounced.stop()
-  const announced = callsOf(
+  const announced = createServiceCalls(
     await stack.startService({ ACCESS_CONTRACT: contract, PREVIOUS_CONTRACTS: stack.contract }),
   )
   await until(announced.isReady)

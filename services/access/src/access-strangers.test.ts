@@ -1,6 +1,11 @@
 /** What a stranger who reads an agent's address from the chain can spend of the seller's money, on a real local ledger. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callsOf, type LocalStack, startLocalStack, untilInTime } from './testing/local-stack.ts'
+import {
+  createServiceCalls,
+  type LocalStack,
+  startLocalStack,
+  untilInTime,
+} from './testing/local-stack.ts'
 
 const HBAR = 100_000_000n
 /** So many records, each alone, cost more than 10 HBAR. */
@@ -29,7 +34,7 @@ test('A18: a stranger who calls as an unguarded agent does not empty a recorder 
     AGENT_CALLS_PER_SECOND: '0',
     ADDRESS_CALLS_PER_SECOND: '0',
   })
-  const here = callsOf(service)
+  const here = createServiceCalls(service)
   await untilInTime(stack, here.isReady)
   const [victim, other] = [await stack.agent('victim'), await stack.agent('other')]
   for (const agent of [victim, other]) expect((await here.pay(agent)).status).toBe(200)
@@ -41,7 +46,7 @@ test('A18: a stranger who calls as an unguarded agent does not empty a recorder 
 })
 
 test('A17: at the default rate a stranger who sends 999 calls at once is served as many as a burst holds', async () => {
-  const here = callsOf(await stack.startService())
+  const here = createServiceCalls(await stack.startService())
   await untilInTime(stack, here.isReady)
   const victim = await stack.agent('hurried')
   expect((await here.pay(victim)).status).toBe(200)

@@ -1,7 +1,12 @@
 /** X23 over HTTP, on a real local ledger: what becomes of buyers, challenges and `/ready` when `/settle` refuses requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFaultyEdge } from './testing/faulty-edge.ts'
-import { callsOf, type LocalStack, startLocalStack, untilInTime } from './testing/local-stack.ts'
+import {
+  createServiceCalls,
+  type LocalStack,
+  startLocalStack,
+  untilInTime,
+} from './testing/local-stack.ts'
 import { createPayingAgent } from './testing/paying-agent.ts'
 
 /** How soon a buyer is free, seconds, with the mirror node at hand. */
@@ -26,7 +31,7 @@ describe.each([
   test('X23: challenges stop, /ready says why, the buyer is free within 15 s, and sales begin again by themselves', async () => {
     const edge = await startFaultyEdge(stack.facilitator.url)
     const service = await stack.startService({ FACILITATOR_URL: edge.url })
-    const here = callsOf(service)
+    const here = createServiceCalls(service)
     await untilInTime(stack, here.isReady)
     const buyer = await createPayingAgent(stack, { name: `buyer-${status}`, hasMemo: false })
     const other = await createPayingAgent(stack, { name: `other-${status}`, hasMemo: false })

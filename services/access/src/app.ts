@@ -145,7 +145,7 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
       return sentence === undefined ? ready : notReady('recorders_uncounted', { sentence })
     }),
     float: onLedger(async () => {
-      const [offers, held, gas] = await Promise.all([
+      const [offers, floatTinybar, gas] = await Promise.all([
         contract.offers(),
         sender.floatTinybar(),
         sender.forwardGasTinybar(),
@@ -154,9 +154,12 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
       const purchase =
         current === undefined ? 0n : purchaseTinybar(current, deps.periodsPerPurchase)
       const needed = purchase + gas
-      return held >= needed
+      return floatTinybar >= needed
         ? ready
-        : notReady('payto_float_low', { heldTinybar: `${held}`, neededTinybar: `${needed}` })
+        : notReady('payto_float_low', {
+            heldTinybar: `${floatTinybar}`,
+            neededTinybar: `${needed}`,
+          })
     }),
     ...Object.fromEntries(
       deps.stops.checks.map(([name, check]) => [

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Hex } from './domain/access-window.ts'
 import { type FaultyEdge, startFaultyEdge } from './testing/faulty-edge.ts'
 import {
-  callsOf,
+  createServiceCalls,
   type LocalStack,
   type RunningService,
   type ServiceCalls,
@@ -29,7 +29,7 @@ const functions = new Map(
 )
 
 /** The method, or the contract's function that it calls. */
-const nameOf = ({ method, params: [call] }: Call): string =>
+const nameCall = ({ method, params: [call] }: Call): string =>
   functions.get((typeof call === 'object' ? call.data?.slice(0, 10) : undefined) as Hex) ?? method
 
 const RECEIPT = 'eth_getTransactionReceipt'
@@ -89,12 +89,12 @@ beforeAll(async () => {
   stack = await startLocalStack({ periodSeconds: 3_600, callsAllowed: 1_000 })
   edge = await startFaultyEdge(stack.devnet.rpcUrl)
   edge.intercept(async ({ body }, forward) => {
-    const asked = [JSON.parse(body) as Call | Call[]].flat()
-    const methods = asked.map(nameOf)
-    const isAskedAgain = asked.every(
+    const messages = [JSON.parse(body) as Call | Call[]].flat()
+    const methods = messages.map(nameCall)
+    const isAskedAgain = messages.every(
       ({ method, params }) => method === RECEIPT && receipts.has(params[0]),
     )
-    for (const { method, params } of asked) if (method === RECEIPT) receipts.add(params[0])
+    for (const { method, params } of messages) if (method === RECEIPT) receipts.add(params[0])
     requestsInAll += 1
     requestsUnderWay += 1
     if (!isAskedAgain) requests.push(methods)
@@ -106,7 +106,7 @@ beforeAll(async () => {
   clock = holdable(stack.devnet.clock)
   const change = { LEDGER_RPC_URL: edge.url, RELAY_CALLS_PER_MINUTE: '0' }
   service = await stack.startService(change, { clock })
-  calls = callsOf(service)
+  calls = createServiceCalls(service)
   await untilInTime(stack, calls.isReady)
 })
 afterAll(async () => {
@@ -190,13 +190,13 @@ describe('requests of the relay', () => {
     await atRest()
     clock.hold()
     requests.length = 0
-    const held = Promise.withResolvers<void>()
-    sending = held.promise
+    const release = Promise.withResolvers<void>()
+    sending = release.promise
     const startMs = performance.now()
     expect((await calls.call(agent.evmAddress)).status).toBe(200)
     expect(performance.now() - startMs).toBeLessThan(SEND_LIMIT_MS)
     expect(reads().length).toBeLessThanOrEqual(1)
-    held.resolve()
+    release.resolve()
     clock.release()
     await atRest()
   })

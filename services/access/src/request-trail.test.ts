@@ -1,6 +1,6 @@
 /** S6: one id leads from a payment's request line through its settlement to its window on the ledger, and back. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { transactionIdOf } from './testing/fake-payments.ts'
+import { readTransactionId } from './testing/fake-payments.ts'
 import {
   AGENT,
   createFakes,
@@ -30,7 +30,8 @@ async function startLogged() {
   return { headers: paymentHeader(challenge, payment) }
 }
 
-const linesOf = (id: unknown): readonly LogLine[] => fakes.lines.filter(({ reqId }) => reqId === id)
+const findLines = (id: unknown): readonly LogLine[] =>
+  fakes.lines.filter(({ reqId }) => reqId === id)
 
 describe('S6: a payment is followed by the id of its request', () => {
   test('one search finds the request, the settlement, the window and the end of the work', async () => {
@@ -40,7 +41,7 @@ describe('S6: a payment is followed by the id of its request', () => {
     const settlement = JSON.parse(
       Buffer.from(String(answer.headers['payment-response']), 'base64').toString(),
     )
-    const found = linesOf(answer.headers['x-request-id'])
+    const found = findLines(answer.headers['x-request-id'])
     expect(found.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
     expect(found[0]).toMatchObject({ transaction: settlement.transaction })
     expect(found[1]).toMatchObject({
@@ -55,7 +56,7 @@ describe('S6: a payment is followed by the id of its request', () => {
     fakes.sender.refusal = 'AccessWindow_NotForwarder'
     const answer = await service.app.inject({ url, headers })
     expect(answer.json()).toEqual({ error: 'forward_refused' })
-    const found = linesOf(answer.headers['x-request-id'])
+    const found = findLines(answer.headers['x-request-id'])
     expect(found.map(({ msg }) => msg)).toEqual(['the contract would refuse a purchase', 'request'])
     expect(found[0]).toMatchObject({
       level: 'error',
@@ -74,7 +75,7 @@ describe('S6: a payment is followed by the id of its request', () => {
     const first = await paying
     expect(first.statusCode).toBe(502)
     const payment = { nanos: 1, validFromSeconds: START_SECONDS }
-    fakes.scheme.landed.add(transactionIdOf(payment))
+    fakes.scheme.landed.add(readTransactionId(payment))
     fakes.facilitator.mode = 'settle'
     await expect
       .poll(() => {
@@ -83,7 +84,7 @@ describe('S6: a payment is followed by the id of its request', () => {
       })
       .toBe(true)
     const id = first.headers['x-request-id']
-    const found = linesOf(id).map(({ msg }) => msg)
+    const found = findLines(id).map(({ msg }) => msg)
     expect(found).toEqual(expect.arrayContaining(['request', 'in_doubt', 'found', 'opened']))
     expect(found.at(-1)).toBe('fulfilled')
   })

@@ -26,7 +26,7 @@ import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
 import { createLedgerConditions, createUpstreamResource } from './adapters/paid-resource.ts'
 import { createRecorderLedger, readRecorderGas } from './adapters/recorder-ledger.ts'
 import { createRelay } from './adapters/relay.ts'
-import { createSessionKeys, sessionKeyOf } from './adapters/session-keys.ts'
+import { createSessionKeys, deriveSessionKey } from './adapters/session-keys.ts'
 import { createAccessApp } from './app.ts'
 import { composeDomain } from './compose-domain.ts'
 import { type AccessConfig, keyHex, relayCallsPerMinute } from './config.ts'
@@ -87,7 +87,7 @@ function connectFacilitators(
 }
 
 /** Signs what was paid for (X18). */
-function receiptsOf(config: AccessConfig, clock: Clock) {
+function createReceipts(config: AccessConfig, clock: Clock) {
   return createDerivedReceiptIssuer({
     secret: Buffer.from(keyHex(config.PAY_TO_KEY).slice(2), 'hex'),
     purpose: 'tallystick access receipts',
@@ -130,13 +130,13 @@ export async function createAccessService(options: AccessServiceOptions): Promis
     baseUrl: config.BASE_URL,
     evmChainId: `eip155:${config.LEDGER_CHAIN_ID}`,
     sessions: createSessionKeys(
-      sessionKeyOf(config.SESSION_SECRET?.bytes() ?? randomBytes(32), config.BASE_URL),
+      deriveSessionKey(config.SESSION_SECRET?.bytes() ?? randomBytes(32), config.BASE_URL),
     ),
     ...callRates(config, clock),
     accessUrl: `${url}/access`,
     statusUrl: `${url}/status`,
   }
-  const receipts = receiptsOf(config, clock)
+  const receipts = createReceipts(config, clock)
   const domain = composeDomain(parts, { config, telemetry, ledgerClock, receipts })
   const { account, alerts, gate, reaper, recorders, sweep } = domain
   telemetry.measure({ usage, sweep, contract, alerts })

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 
 const agent = `0x${'aa'.repeat(20)}` as const
-const told = { agent, paymentReference: '0x01', transactionHash: '0x02' } as const
+const opening = { agent, paymentReference: '0x01', transactionHash: '0x02' } as const
 const error = new Error('down')
 
 /** The lines of the metrics that have counted something. */
@@ -28,15 +28,15 @@ describe('a metric for each thing that an operator may have to look at', () => {
   test.each<[string, AccessEvent]>([
     [
       'access_windows_opened_total{by="sweep",kind="opened"} 1',
-      { kind: 'opened', by: 'sweep', isTopUp: false, ...told },
+      { kind: 'opened', by: 'sweep', isTopUp: false, ...opening },
     ],
     [
       'access_windows_opened_total{by="gate",kind="top-up"} 1',
-      { kind: 'opened', by: 'gate', isTopUp: true, ...told },
+      { kind: 'opened', by: 'gate', isTopUp: true, ...opening },
     ],
     [
       'access_troubles_total{kind="open-refused"} 1',
-      { kind: 'open-refused', by: 'sweep', reason: 'AccessWindow_WrongValue', ...told },
+      { kind: 'open-refused', by: 'sweep', reason: 'AccessWindow_WrongValue', ...opening },
     ],
     [
       'access_troubles_total{kind="forward-refused"} 1',
@@ -99,7 +99,7 @@ describe('a metric for each thing that an operator may have to look at', () => {
   })
 
   test('S4: no metric names an agent', async () => {
-    telemetry.report({ kind: 'opened', by: 'sweep', isTopUp: false, ...told })
+    telemetry.report({ kind: 'opened', by: 'sweep', isTopUp: false, ...opening })
     telemetry.report({ kind: 'rearm-failed', slotId: '7', agent, error })
     expect(await registry.metrics()).not.toContain(agent.slice(2))
   })

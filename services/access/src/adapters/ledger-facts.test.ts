@@ -11,16 +11,16 @@ import { RelayUnavailable } from './relay.ts'
 const ACCOUNTS: readonly [Hex, Hex] = [`0x${'a1'.repeat(20)}`, `0x${'a2'.repeat(20)}`]
 
 function countedRelay(answerTo: (method: string, params: readonly unknown[]) => unknown) {
-  const asked: string[] = []
+  const requests: string[] = []
   const read = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-    asked.push(method)
+    requests.push(method)
     return answerTo(method, params)
   }
-  return { asked, relay: { read } }
+  return { requests, relay: { read } }
 }
 
 describe('A12: read once for all who ask', () => {
-  const { asked, relay } = countedRelay((method) =>
+  const { requests, relay } = countedRelay((method) =>
     method === 'eth_getBlockByNumber'
       ? { number: '0x1', hash: `0x${'b'.repeat(64)}`, timestamp: '0x1' }
       : toHex(10_000_000_000n),
@@ -40,21 +40,21 @@ describe('A12: read once for all who ask', () => {
     },
     { what: 'the rate of HBAR', fact: tinycentsPerHbar, method: 'eth_call', keptMs: 60_000 },
   ])('$what, for as long as it holds', async ({ fact, method, keptMs }) => {
-    asked.length = 0
+    requests.length = 0
     await Promise.all(Array.from({ length: 20 }, () => fact()))
     clock.advanceMs(keptMs - 1)
     await fact()
-    expect(asked).toEqual([method])
+    expect(requests).toEqual([method])
     clock.advanceMs(1)
     await fact()
-    expect(asked).toEqual([method, method])
+    expect(requests).toEqual([method, method])
   })
 
   test('balances of two accounts are two reads, and the exchange rate is asked of its contract', async () => {
     clock.advanceMs(60_000)
-    asked.length = 0
+    requests.length = 0
     await Promise.all(ACCOUNTS.map((account) => facts.balanceTinybar(account)()))
-    expect(asked).toEqual(['eth_getBalance', 'eth_getBalance'])
+    expect(requests).toEqual(['eth_getBalance', 'eth_getBalance'])
     const to: unknown[] = []
     const rate = countedRelay((__, [call]) => {
       to.push((call as { readonly to: string }).to)
@@ -102,7 +102,7 @@ describe('A25: while the budget of the relay is short', () => {
   const short = { isShort: () => true, keptMs: (usualMs: number) => Math.max(usualMs, 30_000) }
 
   test('a pause is read once in 30 s', async () => {
-    const { asked, relay } = countedRelay(() => `0x${'0'.repeat(64)}`)
+    const { requests, relay } = countedRelay(() => `0x${'0'.repeat(64)}`)
     const clock = manualClock(0)
     const contract = createAccessContractReader({
       relay,
@@ -114,20 +114,20 @@ describe('A25: while the budget of the relay is short', () => {
     await contract.areSalesPaused()
     clock.advanceMs(29_999)
     await contract.areSalesPaused()
-    expect(asked).toEqual(['eth_call'])
+    expect(requests).toEqual(['eth_call'])
     clock.advanceMs(1)
     await contract.areSalesPaused()
-    expect(asked).toEqual(['eth_call', 'eth_call'])
+    expect(requests).toEqual(['eth_call', 'eth_call'])
   })
 
   const startRefused = (error: Error, budget?: typeof short) => {
     const clock = manualClock(0)
-    const { asked, relay } = countedRelay((method) => {
+    const { requests, relay } = countedRelay((method) => {
       if (method === 'eth_call') throw error
       return method === 'eth_chainId' ? '0x128' : '0x60'
     })
     const contract = createAccessContractReader({ relay, clock, budget, chainId: 296, address })
-    const checks = () => asked.filter((method) => method === 'eth_getCode').length
+    const checks = () => requests.filter((method) => method === 'eth_getCode').length
     return { checks, clock, contract }
   }
 

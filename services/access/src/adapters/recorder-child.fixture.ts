@@ -31,7 +31,7 @@ export async function startRecorderChild(
     readonly onLine?: (count: number, kill: (signal: NodeJS.Signals) => void) => void
   },
 ) {
-  const { windowExpiresAtSeconds, callsAllowed } = await network.callOf(options.agent)
+  const { windowExpiresAtSeconds, callsAllowed } = await network.readCall(options.agent)
   const plan: RecorderPlan = {
     rpcUrl: network.devnet.rpcUrl,
     contract: network.contract,

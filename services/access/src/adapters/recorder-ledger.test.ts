@@ -21,11 +21,11 @@ describe('on devnet', () => {
     if (recorder === undefined) throw new Error('no recorder')
     await devnet.controls.setBalanceTinybar(recorder.accountId, 10_000_000_000_000n)
     return {
-      ledger: shared.ledgerOf(),
+      ledger: shared.openLedger(),
       quota: 20,
       newWindow: async () => {
         const agent = await shared.openWindow()
-        const { windowExpiresAtSeconds } = await shared.callOf(agent)
+        const { windowExpiresAtSeconds } = await shared.readCall(agent)
         return { agent, windowExpiresAtSeconds }
       },
       raiseGasPrice: () => devnet.controls.setGasPriceTinybar(1_000n),
@@ -37,7 +37,7 @@ describe('on devnet', () => {
   test('A10: a dead ledger is UsageLedgerUnavailable with its cause', async () => {
     shared.devnet.controls.setUnavailable({ rpc: true })
     const failure = await shared
-      .ledgerOf()
+      .openLedger()
       .readNonce()
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(UsageLedgerUnavailable)

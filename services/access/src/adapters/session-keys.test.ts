@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSessionKeys, sessionKeyOf } from './session-keys.ts'
+import { createSessionKeys, deriveSessionKey } from './session-keys.ts'
 
 const agent = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
 const expiresAtSeconds = 1_795_435_800
@@ -44,8 +44,8 @@ describe('A17: a token', () => {
 
   test('of another deployment is invalid, whoever shares the secret', () => {
     const secret = new Uint8Array(32)
-    const own = createSessionKeys(sessionKeyOf(secret, 'https://access.example'))
-    const theirs = createSessionKeys(sessionKeyOf(secret, 'https://other.example'))
+    const own = createSessionKeys(deriveSessionKey(secret, 'https://access.example'))
+    const theirs = createSessionKeys(deriveSessionKey(secret, 'https://other.example'))
     const foreign = theirs.makeToken(agent, expiresAtSeconds)
     expect(theirs.judgeToken({ agent, token: foreign, nowSeconds })).toBe('valid')
     expect(own.judgeToken({ agent, token: foreign, nowSeconds })).toBe('invalid')

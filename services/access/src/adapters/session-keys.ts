@@ -15,7 +15,7 @@ function isSame(presented: string, expected: string): boolean {
 
 /**
  * Nonces and tokens of guarded agents, each an HMAC-SHA256 that any process with the key can compute again, so nothing is
- * stored. `key` is sessionKeyOf's; nonces and tokens begin differently, so neither passes for the other.
+ * stored. `key` is deriveSessionKey's; nonces and tokens begin differently, so neither passes for the other.
  */
 export function createSessionKeys(key: Uint8Array): SessionKeys {
   const secret = createSecretKey(key)
@@ -40,6 +40,6 @@ export function createSessionKeys(key: Uint8Array): SessionKeys {
 }
 
 /** The key of one deployment: a nonce or a token made for another base URL is worthless, whoever shares the secret. */
-export function sessionKeyOf(secret: Uint8Array, baseUrl: string): Buffer {
+export function deriveSessionKey(secret: Uint8Array, baseUrl: string): Buffer {
   return createHmac('sha256', secret).update(`tallystick access session\n${baseUrl}`).digest()
 }

@@ -29,13 +29,13 @@ export type UsageDevnet = {
   readonly contract: Hex
   /** Private keys of the contract's recorders. */
   readonly recorderKeys: readonly Hex[]
-  ledgerOf(recorderAt?: number): UsageLedger
+  openLedger(recorderAt?: number): UsageLedger
   /** Opens a window of that many periods for a new agent; returns the agent's address, lower case. */
   openWindow(periods?: number): Promise<string>
   /** A call admitted by a chain read of the agent's window made now. */
-  callOf(agent: string): Promise<UsageCall>
+  readCall(agent: string): Promise<UsageCall>
   /** The receipt, once there is one. */
-  receiptOf(hash: string): Promise<TransactionReceipt>
+  awaitReceipt(hash: string): Promise<TransactionReceipt>
   stop(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export async function startUsageDevnet(options: {
     devnet,
     contract,
     recorderKeys: recorders.map(({ privateKey }) => privateKey),
-    ledgerOf: (recorderAt = 0) =>
+    openLedger: (recorderAt = 0) =>
       createRecorderLedger({
         ...connectRelay(devnet.rpcUrl),
         chainId: devnet.chainId,
@@ -71,7 +71,7 @@ export async function startUsageDevnet(options: {
       await owner.open({ contract, agent, valueTinybar: PRICE_TINYBAR * BigInt(periods) })
       return agent
     },
-    async callOf(agent) {
+    async readCall(agent) {
       const readAtMs = Date.now()
       const window = await owner.client.readContract({
         address: contract,
@@ -88,7 +88,7 @@ export async function startUsageDevnet(options: {
         readAtMs,
       }
     },
-    receiptOf: (hash) => owner.client.waitForTransactionReceipt({ hash: hash as Hex }),
+    awaitReceipt: (hash) => owner.client.waitForTransactionReceipt({ hash: hash as Hex }),
     stop: () => devnet.stop(),
   }
 }

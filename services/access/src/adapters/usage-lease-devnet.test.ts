@@ -15,9 +15,9 @@ describe('leases on devnet', () => {
     recorder = undefined
     await network.stop()
   })
-  const usedOf = async (agent: string) => (await network.callOf(agent)).callsUsedInRead
+  const readUsed = async (agent: string) => (await network.readCall(agent)).callsUsedInRead
   const isCounted = async (hash: string): Promise<boolean> => {
-    const receipt = await network.ledgerOf().readReceipt(hash)
+    const receipt = await network.openLedger().readReceipt(hash)
     return receipt.kind === 'mined' && receipt.counts.some(({ kind }) => kind === 'recorded')
   }
 
@@ -25,24 +25,24 @@ describe('leases on devnet', () => {
     network = await startUsageDevnet({ quota: 1_000 })
     const agent = await network.openWindow()
     recorder = createUsageRecorder({
-      ledger: network.ledgerOf(),
+      ledger: network.openLedger(),
       clock: systemClock,
       recorderCount: 1,
     })
     const answered = new Map<string, number>()
-    let call = await network.callOf(agent)
+    let call = await network.readCall(agent)
     for (let at = 0; at < 1_000; at += 1) {
       // The service keeps a read for some calls, too.
-      if (at % CALLS_A_READ === 0) call = await network.callOf(agent)
+      if (at % CALLS_A_READ === 0) call = await network.readCall(agent)
       const outcome = await recorder.record(call)
       if (outcome.kind !== 'recorded') throw new Error(outcome.kind)
       const { transactionHash: hash } = outcome
       answered.set(hash, (answered.get(hash) ?? 0) + 1)
     }
-    expect(await recorder.record(await network.callOf(agent))).toEqual({ kind: 'quota-spent' })
+    expect(await recorder.record(await network.readCall(agent))).toEqual({ kind: 'quota-spent' })
     await expect.poll(() => recorder?.figures().unreceiptedCalls, WAIT).toBe(0)
     expect(answered.size).toBeLessThanOrEqual(25)
-    expect(await usedOf(agent)).toBe(1_000)
+    expect(await readUsed(agent)).toBe(1_000)
     for (const hash of answered.keys()) expect(await isCounted(hash)).toBe(true)
   })
 
@@ -59,7 +59,7 @@ describe('leases on devnet', () => {
     await child.ended
     expect(child.hashes().length).toBeGreaterThanOrEqual(80)
     // One more may be on its way to its line.
-    expect((await usedOf(agent)) - child.hashes().length).toBeLessThanOrEqual(1)
+    expect((await readUsed(agent)) - child.hashes().length).toBeLessThanOrEqual(1)
   })
 
   test('A18: of two recorder processes one is killed with kill -9: the quota is never exceeded, every call of the other is counted, and the quota is short by at most 5 %', async () => {
@@ -80,7 +80,7 @@ describe('leases on devnet', () => {
     other.kill('SIGTERM')
     await other.ended
     const answered = killed.hashes().length + other.hashes().length
-    const used = await usedOf(agent)
+    const used = await readUsed(agent)
     expect(used).toBeLessThanOrEqual(400)
     for (const hash of new Set(other.hashes())) expect(await isCounted(hash)).toBe(true)
     // A twentieth for the kill, and each caller's call that was accepted and never answered.

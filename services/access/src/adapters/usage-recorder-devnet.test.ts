@@ -37,7 +37,7 @@ describe('the recorder on devnet', () => {
   })
   const startRecorder = (recorderAt = 0, clock = systemClock): UsageRecorder => {
     const recorder = createUsageRecorder({
-      ledger: network.ledgerOf(recorderAt),
+      ledger: network.openLedger(recorderAt),
       clock,
       recorderCount: network.recorderKeys.length,
       onEvent: (event) => events.push(event),
@@ -47,15 +47,15 @@ describe('the recorder on devnet', () => {
   }
   /** One call as the service makes it: read, then record. */
   const callOnce = async (recorder: UsageRecorder, agent: string): Promise<UsageOutcome> =>
-    recorder.record(await network.callOf(agent))
-  const countUsed = async (agent: string) => (await network.callOf(agent)).callsUsedInRead
+    recorder.record(await network.readCall(agent))
+  const countUsed = async (agent: string) => (await network.readCall(agent)).callsUsedInRead
 
   test('A9, A11: 200 concurrent calls on a quota of 150: 150 are answered, 50 find it spent, the chain counts 150, every hash is a successful receipt', async () => {
     network = await startUsageDevnet({ quota: 150 })
     const agent = await network.openWindow()
     const recorder = startRecorder()
     // All have read before the first is recorded: how many share a batch is not for the machine's speed to say.
-    const calls = await Promise.all(Array.from({ length: 200 }, () => network.callOf(agent)))
+    const calls = await Promise.all(Array.from({ length: 200 }, () => network.readCall(agent)))
     const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
     const hashes = recordedHashes(outcomes)
     expect(hashes).toHaveLength(150)
@@ -63,7 +63,7 @@ describe('the recorder on devnet', () => {
     await receipted(recorder)
     expect(await countUsed(agent)).toBe(150)
     for (const hash of new Set(hashes))
-      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.awaitReceipt(hash)).toMatchObject({ status: 'success' })
     expect(recorder.figures().transactionsSentTotal).toBeLessThan(50)
   })
 
@@ -89,9 +89,9 @@ describe('the recorder on devnet', () => {
     network = await startUsageDevnet({ quota: 60 })
     const agent = await network.openWindow()
     network.devnet.controls.setReadLagMs(700)
-    await expect.poll(async () => (await network.callOf(agent)).callsAllowed, WAIT).toBe(60)
+    await expect.poll(async () => (await network.readCall(agent)).callsAllowed, WAIT).toBe(60)
     await expect
-      .poll(async () => (await network.callOf(agent)).windowExpiresAtSeconds, WAIT)
+      .poll(async () => (await network.readCall(agent)).windowExpiresAtSeconds, WAIT)
       .toBeGreaterThan(0)
     const recorder = startRecorder()
     const outcomes: UsageOutcome[] = []
@@ -124,7 +124,7 @@ describe('the recorder on devnet', () => {
     expect(hashes.length).toBeLessThanOrEqual(250)
     expect(hashes.length).toBeGreaterThan(200)
     for (const hash of new Set(hashes))
-      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.awaitReceipt(hash)).toMatchObject({ status: 'success' })
   })
 
   test('A10: many agents share transactions, each counted once, within the gas limit', async () => {
@@ -132,7 +132,7 @@ describe('the recorder on devnet', () => {
     const agents: string[] = []
     for (let at = 0; at < 120; at += 1) agents.push(await network.openWindow())
     const recorder = startRecorder()
-    const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
+    const calls = await Promise.all(agents.map((agent) => network.readCall(agent)))
     const outcomes = await Promise.all(calls.map((call) => recorder.record(call)))
     expect(recordedHashes(outcomes)).toHaveLength(120)
     await receipted(recorder)
@@ -145,15 +145,15 @@ describe('the recorder on devnet', () => {
     const agents: string[] = []
     for (let at = 0; at < 50; at += 1) agents.push(await network.openWindow(4))
     await network.devnet.controls.advanceSeconds(150)
-    const calls = await Promise.all(agents.map((agent) => network.callOf(agent)))
-    const ledger = network.ledgerOf()
+    const calls = await Promise.all(agents.map((agent) => network.readCall(agent)))
+    const ledger = network.openLedger()
     const signed = ledger.sign({
       entries: calls.map((call) => ({ ...call, calls: 1 })),
       nonce: await ledger.readNonce(),
       gasPriceWeibar: 2n * (await ledger.quoteGasPriceWeibar()),
     })
     expect(await ledger.send(signed)).toEqual({ kind: 'accepted' })
-    const { status, gasUsed } = await network.receiptOf(signed.hash)
+    const { status, gasUsed } = await network.awaitReceipt(signed.hash)
     expect(status).toBe('success')
     expect(await Promise.all(agents.map(countUsed))).toEqual(agents.map(() => 1))
     expect(gasUsed).toBeLessThan((usageGasLimit(50) * 9n) / 10n)
@@ -171,7 +171,7 @@ describe('the recorder on devnet', () => {
     const next = await callOnce(recorder, agent)
     await receipted(recorder)
     for (const hash of recordedHashes([first, dropped, next]))
-      expect(await network.receiptOf(hash)).toMatchObject({ status: 'success' })
+      expect(await network.awaitReceipt(hash)).toMatchObject({ status: 'success' })
     expect(await countUsed(agent)).toBe(3)
     expect(recorder.figures()).toMatchObject({ resigningsTotal: 0 })
   })
@@ -245,7 +245,7 @@ describe('the recorder on devnet', () => {
     // Callers 20 at most were between the last line and the kill: accepted, never answered. And the lease's 49 (A18).
     expect(countedOfKilled).toBeLessThanOrEqual(answered.length + 20 + 49)
     const hashes = [...new Set(answered)]
-    const receipts = await Promise.all(hashes.map((hash) => network.ledgerOf().readReceipt(hash)))
+    const receipts = await Promise.all(hashes.map((hash) => network.openLedger().readReceipt(hash)))
     const lostFrom = receipts.findIndex(({ kind }) => kind === 'pending')
     const lost = lostFrom < 0 ? [] : receipts.slice(lostFrom)
     expect(lost.every(({ kind }) => kind === 'pending')).toBe(true)

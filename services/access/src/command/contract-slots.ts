@@ -24,7 +24,7 @@ type ContractSlot = {
 type ContractSlots = readonly ContractSlot[] | undefined
 
 /** Slots in which windows of the offers end, each once; spread by the contract's address, as in the contract. */
-function slotIdsOf(
+function listSlotIds(
   address: bigint,
   offers: readonly { readonly periodSeconds: number; readonly slotSeconds: number }[],
 ): ReadonlySet<bigint> | undefined {
@@ -48,7 +48,7 @@ export async function readSlots({ relay, contract }: ContractView): Promise<Cont
       readView(relay, { contract, functionName: 'offerAt', args: [offerId] }),
     ),
   )
-  const ids = slotIdsOf(BigInt(contract), offers)
+  const ids = listSlotIds(BigInt(contract), offers)
   if (ids === undefined) return undefined
   const reading = Array.from(ids, async (slotId) => {
     const read = { contract, functionName: 'slotAt', args: [slotId] } as const
@@ -67,7 +67,7 @@ export async function readSlots({ relay, contract }: ContractView): Promise<Cont
 const time = (seconds: number): string =>
   new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 
-function callOf({ schedule, scheduledAtSeconds }: ContractSlot, nowSeconds: number): string {
+function describeCall({ schedule, scheduledAtSeconds }: ContractSlot, nowSeconds: number): string {
   if (schedule === 0n) return 'not armed'
   const at = `${time(scheduledAtSeconds)} by 0.0.${schedule}`
   const isLost = scheduledAtSeconds + accessWindowRules.overdueSeconds < nowSeconds
@@ -85,6 +85,9 @@ export function slotRows(
     const missed = Math.max(0, Math.ceil((nowSeconds - nextSecond) / periodSeconds))
     const end = time(nextSecond + missed * periodSeconds)
     const who = `${agents} ${agents === 1 ? 'agent' : 'agents'}${missed > 1 ? ' when last booked' : ''}`
-    return ['Slot', `${end} and every ${periodSeconds} s: ${who}, ${callOf(slot, nowSeconds)}`]
+    return [
+      'Slot',
+      `${end} and every ${periodSeconds} s: ${who}, ${describeCall(slot, nowSeconds)}`,
+    ]
   })
 }

@@ -172,14 +172,14 @@ export const withdrawVerb = ownerVerb(
     const [source] = call.words
     if (source !== 'earnings' && source !== 'reserve')
       throw new BadUsage('Say what to withdraw: `earnings` or `reserve`.')
-    const asked = hbarOption(call, 'hbar')
+    const wanted = hbarOption(call, 'hbar')
     const toText = call.text('to')
-    const given = toText === undefined ? undefined : addressFrom(toText, '--to')
+    const receiver = toText === undefined ? undefined : addressFrom(toText, '--to')
     return async ({ contract, owner, relay }) => {
-      const to = given ?? owner
+      const to = receiver ?? owner
       const books = await askLedger(() => readView(relay, { contract, functionName: 'books' }))
       const available = source === 'earnings' ? books.earnedTinybar : books.reserveTinybar
-      const amount = asked ?? available
+      const amount = wanted ?? available
       if (amount === 0n)
         throw new OperatorRefusal(`There is nothing to withdraw: ${source} 0 HBAR.`)
       return {

@@ -52,8 +52,8 @@ const SLOTS_OF_A_PERIOD = 4
  * a window to be as long as its period; elsewhere a quarter of the period, or the longest part below that divides it.
  */
 export function slotSecondsFrom(call: OperatorCall, periodSeconds: number): number {
-  const given = countOption(call, 'slot-seconds')
-  if (given !== undefined) return given
+  const chosenSeconds = countOption(call, 'slot-seconds')
+  if (chosenSeconds !== undefined) return chosenSeconds
   if (isLocal(call.config.LEDGER_RPC_URL)) return 1
   let slots = Math.min(SLOTS_OF_A_PERIOD, periodSeconds)
   while (periodSeconds % slots !== 0) slots += 1
@@ -74,8 +74,9 @@ function offerFrom(call: OperatorCall): OfferTerms {
 }
 
 function recordersFrom(call: OperatorCall): readonly Address[] {
-  const given = call.text('recorders')
-  if (given !== undefined) return given.split(',').map((text) => addressFrom(text, 'A recorder'))
+  const recorders = call.text('recorders')
+  if (recorders !== undefined)
+    return recorders.split(',').map((text) => addressFrom(text, 'A recorder'))
   const { RECORDER_KEY: key } = call.config
   if (key === undefined)
     throw new BadUsage('Say who counts calls: RECORDER_KEY, or --recorders 0x…,0x….')
@@ -83,7 +84,7 @@ function recordersFrom(call: OperatorCall): readonly Address[] {
 }
 
 /** The EVM address from which payTo forwards, as the network knows it. */
-async function forwarderOf(call: OperatorCall): Promise<Address> {
+async function readForwarder(call: OperatorCall): Promise<Address> {
   const payTo = needed(call.config, 'PAY_TO')
   const mirror = createMirrorNode({ url: call.config.MIRROR_URL, clock: call.clock })
   const account = await mirror.account(payTo)
@@ -159,7 +160,7 @@ export const deployVerb: OperatorVerb = {
     const rpcUrl = config.LEDGER_RPC_URL
     const { facts, relay } = viewLedger(rpcUrl, clock)
     const [offer, recorders] = [offerFrom(call), recordersFrom(call)]
-    const forwarder = await forwarderOf(call)
+    const forwarder = await readForwarder(call)
     await askLedger(() => reportOffer(call, facts, { terms: offer, arming: NEW_ARMING }))
     const deployment = await deployAccessWindow({
       rpcUrl,

@@ -82,15 +82,18 @@ describe('what an offer earns', () => {
     const arming = ['set-arming', '--schedule-cents', '24.5', '--floor-percent', '150']
     expect(await stack.run(arming, stack.deployed)).toMatchObject({ code: 0 })
     const offer = ['--price-hbar', '9', '--period-seconds', '20', '--calls', '200', '--json']
-    const marketOf = async (verb: string) => {
+    const readMarket = async (verb: string) => {
       const { out } = await stack.run([verb, ...offer], stack.deployed)
       return (JSON.parse(out.split('\n')[0] ?? '') as { readonly market: object }).market
     }
-    expect(await marketOf('set-offer')).toMatchObject({
+    expect(await readMarket('set-offer')).toMatchObject({
       scheduleCost: 2_450,
       armingFloorPercent: 150,
     })
-    expect(await marketOf('deploy')).toMatchObject({ scheduleCost: 1_200, armingFloorPercent: 100 })
+    expect(await readMarket('deploy')).toMatchObject({
+      scheduleCost: 1_200,
+      armingFloorPercent: 100,
+    })
     const { out } = await stack.run(['status'], stack.deployed)
     expect(out).toContain('reckoned at 24.5 US cents and armed when it earns 150 %')
   })

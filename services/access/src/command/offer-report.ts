@@ -23,8 +23,8 @@ export const NEW_ARMING: Arming = {
 
 /** The values that a contract's owner has set. Throws the relay's errors. */
 export async function readArming({ relay, contract }: ContractView): Promise<Arming> {
-  const asked = { contract, functionName: 'arming' } as const
-  const [scheduleCost, armingFloorPercent] = await readView(relay, asked)
+  const query = { contract, functionName: 'arming' } as const
+  const [scheduleCost, armingFloorPercent] = await readView(relay, query)
   return { scheduleCost, armingFloorPercent }
 }
 

@@ -19,9 +19,9 @@ import type { Hex } from '../domain/access-window.ts'
 import { needed, type OperatorCall, OperatorRefusal } from './operator-verb.ts'
 
 /** The cause of a ledger failure: the ledger's own words, or why there are none. */
-export function reasonOf(error: unknown): string {
+export function explainFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? reasonOf(error.cause) : error.message || error.name
+  return error.cause instanceof Error ? explainFailure(error.cause) : error.message || error.name
 }
 
 /** Turns a failure into an OperatorRefusal that begins with `failure`. */
@@ -30,7 +30,7 @@ async function answered<Result>(failure: string, ask: () => Promise<Result>): Pr
     return await ask()
   } catch (cause) {
     if (cause instanceof OperatorRefusal) throw cause
-    throw new OperatorRefusal(`${failure}: ${reasonOf(cause)}`, { cause })
+    throw new OperatorRefusal(`${failure}: ${explainFailure(cause)}`, { cause })
   }
 }
 

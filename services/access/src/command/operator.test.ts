@@ -216,11 +216,11 @@ describe('A7: reap and poke', () => {
     const id = await stack.pay({ from: agent, amountTinybar: PURCHASE_TINYBAR })
     expect((await stack.run(['payments', 'open', id], stack.deployed)).code).toBe(0)
     // the network finds the contract unable to hold the gas of the call: it is over, and nothing tells the contract
-    const held = await stack.reader.getBalance({ address: stack.contract })
+    const balanceWeibar = await stack.reader.getBalance({ address: stack.contract })
     await controls.setBalanceTinybar(stack.contract, 1n)
     // Beyond the first end under either offer of this file.
     await controls.advanceSeconds(81)
-    await controls.setBalanceTinybar(stack.contract, held / 10_000_000_000n)
+    await controls.setBalanceTinybar(stack.contract, balanceWeibar / 10_000_000_000n)
     await controls.advanceSeconds(41)
     const { code, out, err } = await stack.run(['reap', agent.evmAddress], stack.deployed)
     expect({ code, err }).toEqual({ code: 0, err: '' })

@@ -27,9 +27,9 @@ describe('A15: a refund is never paid twice', () => {
         (nowMs, laterMs, ref) => {
           const first = refundSlotAt(nowMs).slot
           const second = refundSlotAt(nowMs + laterMs).slot
-          const idOf = (slot: typeof first) =>
+          const makeId = (slot: typeof first) =>
             canonicalTransactionId(refundTransactionId({ feePayer: '0.0.2', slot, reference: ref }))
-          if (idOf(first) === idOf(second)) return
+          if (makeId(first) === makeId(second)) return
           const firstDiesAt = first.startSeconds + REFUND_VALID_SECONDS
           expect(second.mirrorSecondsNeeded).toBeGreaterThanOrEqual(firstDiesAt)
           expect(second.startSeconds).toBeGreaterThan(firstDiesAt)

@@ -51,7 +51,7 @@ function refundee(call: OperatorCall, credit: PayToCredit, outcome: CreditOutcom
   return credit.payer
 }
 
-async function feePayerOf(call: OperatorCall, facilitator: Facilitator): Promise<string> {
+async function chooseFeePayer(call: OperatorCall, facilitator: Facilitator): Promise<string> {
   const feePayers = await facilitator.feePayers()
   // sorted, so that every attempt of a slot has the same one and with it the same transaction id
   const [feePayer] = (feePayers.get(call.config.NETWORK) ?? []).toSorted()
@@ -130,7 +130,7 @@ export async function refundPayment(call: OperatorCall): Promise<void> {
   })
   const credit = await findCredit(view, call)
   refundee(call, credit, await judge(view, credit))
-  const feePayer = await feePayerOf(call, facilitator)
+  const feePayer = await chooseFeePayer(call, facilitator)
   const slot = await takeSlot(call, view.log)
   const payer = refundee(call, credit, await judge(view, credit)) // again, now that every earlier attempt shows
   const reference = credit.paymentReference

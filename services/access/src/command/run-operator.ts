@@ -19,7 +19,7 @@ import {
   withdrawVerb,
 } from './contract-verbs.ts'
 import { deployVerb } from './deploy.ts'
-import { reasonOf } from './operator-contract.ts'
+import { explainFailure } from './operator-contract.ts'
 import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { paymentsVerb } from './payments-verb.ts'
 import { recordersVerb } from './recorders-verb.ts'
@@ -52,11 +52,13 @@ const NOTES = [
 const UNAVAILABLE = [FacilitatorUnavailable, LedgerUnavailable, ChainUnavailable, ContractAbsent]
 
 /** The text of a failure that a person can fix; undefined for a bug. */
-function refusalOf(error: unknown): string | undefined {
+function explainRefusal(error: unknown): string | undefined {
   if (error instanceof OperatorRefusal) return error.message
   if (!(error instanceof Error) || !UNAVAILABLE.some((kind) => error instanceof kind))
     return undefined
-  return error.cause === undefined ? error.message : `${error.message} (${reasonOf(error.cause)})`
+  return error.cause === undefined
+    ? error.message
+    : `${error.message} (${explainFailure(error.cause)})`
 }
 
 /** Runs one line of `access-operator` and returns its exit code. Bugs throw. */
@@ -68,7 +70,7 @@ export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> 
   }
   const title = 'the seller’s side of the access contract'
   return await runCommand(
-    { name: 'access-operator', title, verbs, notes: NOTES, refusalOf },
+    { name: 'access-operator', title, verbs, notes: NOTES, refusalOf: explainRefusal },
     terminal,
   )
 }

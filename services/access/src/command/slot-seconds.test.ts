@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { slotSecondsFrom } from './deploy.ts'
 import type { OperatorCall } from './operator-verb.ts'
 
-const callAt = (rpcUrl: string, given?: string): OperatorCall =>
+const callAt = (rpcUrl: string, text?: string): OperatorCall =>
   ({
     config: { LEDGER_RPC_URL: rpcUrl },
-    text: () => given,
+    text: () => text,
   }) as unknown as OperatorCall
 const PUBLIC = 'https://testnet.hashio.io/api'
 

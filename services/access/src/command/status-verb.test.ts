@@ -104,7 +104,10 @@ test('status counts the gas of every recorder, one that counts no more included,
   })
   const { out } = await stack.run(['status'], { ...environment, RECORDER_KEY: '' })
   expect(out).toContain(`- recorder ${formatHbar(spent / WEIBAR_PER_TINYBAR)} for counting calls`)
-  const listed = Array.from(out.matchAll(/^Recorder +(0x[0-9a-f]{40}) holds/gm), ([, one]) => one)
+  const listed = Array.from(
+    out.matchAll(/^Recorder +(0x[0-9a-f]{40}) holds/gm),
+    ([, address]) => address,
+  )
   expect(listed).toEqual([named[0], named[2]])
   expect(out).not.toContain('! The recorder')
   await stack.devnet.controls.setBalanceTinybar(spare?.evmAddress ?? '0x', 1n)

@@ -116,12 +116,12 @@ export function subscriptionBody(window: AccessWindow, nowSeconds: number): Subs
 export function grantedBody({
   window,
   nowSeconds,
-  ...told
+  ...grant
 }: Omit<AccessGranted, 'access' | 'subscription'> & {
   readonly window: AccessWindow
   readonly nowSeconds: number
 }): AccessGranted {
-  const { paidThisRequest, why, metering, resource } = told
+  const { paidThisRequest, why, metering, resource } = grant
   const subscription = subscriptionBody(window, nowSeconds)
   return { access: 'granted', paidThisRequest, subscription, why, metering, resource }
 }

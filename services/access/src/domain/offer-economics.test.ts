@@ -31,21 +31,22 @@ const HOUR: OfferTerms = {
 const LOCAL: OfferTerms = { ...HOUR, periodSeconds: 20, callsAllowed: 200, slotSeconds: 1 }
 const ONE_SLOT = { ...HOUR, slotSeconds: 3_600 }
 
-const costOf = (terms: OfferTerms, agents: number, more: { batchedAgents?: number } = {}) =>
+const computeCost = (terms: OfferTerms, agents: number, more: { batchedAgents?: number } = {}) =>
   hbar(windowCost(terms, MARKET, { agents, calls: terms.callsAllowed, ...more }).costTinybar)
 
 const uncalled = (agents: number) =>
   hbar(windowCost(ONE_SLOT, MARKET, { agents, calls: 0 }).costTinybar)
 
 describe('A1: a window with its whole quota costs the seller', () => {
-  test('at most 2.2 HBAR for a lone agent', () => expect(costOf(HOUR, 1)).toBeLessThanOrEqual(2.2))
+  test('at most 2.2 HBAR for a lone agent', () =>
+    expect(computeCost(HOUR, 1)).toBeLessThanOrEqual(2.2))
   test('at most 1.0 HBAR with twenty agents in one slot', () =>
-    expect(costOf(ONE_SLOT, 20)).toBeLessThanOrEqual(1))
+    expect(computeCost(ONE_SLOT, 20)).toBeLessThanOrEqual(1))
   test('at most 1.25 HBAR with twenty agents spread over four slots', () =>
-    expect(costOf(HOUR, 20)).toBeLessThanOrEqual(1.25))
+    expect(computeCost(HOUR, 20)).toBeLessThanOrEqual(1.25))
   test('at most 0.3 HBAR with a thousand in full batches, 0.95 unbatched', () => {
-    expect(costOf(HOUR, 1_000, { batchedAgents: 50 })).toBeLessThanOrEqual(0.3)
-    expect(costOf(HOUR, 1_000)).toBeLessThanOrEqual(0.95)
+    expect(computeCost(HOUR, 1_000, { batchedAgents: 50 })).toBeLessThanOrEqual(0.3)
+    expect(computeCost(HOUR, 1_000)).toBeLessThanOrEqual(0.95)
   })
   test('as much as was measured: lone 1.26 HBAR without calls, a thousand in a slot 0.03', () => {
     expect(uncalled(1)).toBeCloseTo(1.26, 2)
@@ -230,10 +231,10 @@ describe('A1: the table, against a slot played period by period', () => {
         fc.constantFrom(900, 600, 300),
         (agents, slotSeconds) => {
           const slots = 3_600 / slotSeconds
-          const held = Array.from({ length: slots }, () => 0)
+          const agentsBySlot = Array.from({ length: slots }, () => 0)
           for (let agent = 0; agent < agents; agent += 1)
-            held[agent % slots] = (held[agent % slots] ?? 0) + 1
-          const sum = held
+            agentsBySlot[agent % slots] = (agentsBySlot[agent % slots] ?? 0) + 1
+          const sum = agentsBySlot
             .filter((count) => count > 0)
             .reduce((total, count) => {
               const { costTinybar } = windowCost(ONE_SLOT, MARKET, { agents: count, calls: 0 })

@@ -1,6 +1,6 @@
 import { paymentReference } from '@tallystick/x402/hedera'
 import { PRICE_TINYBAR } from '../testing/fake-contract.ts'
-import { PAYER, transactionIdOf } from '../testing/fake-payments.ts'
+import { PAYER, readTransactionId } from '../testing/fake-payments.ts'
 import { AGENT, START_SECONDS } from '../testing/fake-service.ts'
 import type { PayToCredit } from './payment-log.ts'
 
@@ -15,7 +15,7 @@ export function credit(
   nanos += 1
   const { ageSeconds, ...rest } = change
   const seconds = START_SECONDS - ageSeconds
-  const transactionId = transactionIdOf({ nanos, validFromSeconds: seconds })
+  const transactionId = readTransactionId({ nanos, validFromSeconds: seconds })
   return {
     transactionId,
     paymentReference: paymentReference(transactionId).hash,

@@ -176,9 +176,9 @@ async function fulfil(
   requestId: string | undefined,
 ): Promise<PurchaseAnswer> {
   const { order, resource } = prepared
-  const granted = (window: AccessWindow, told: Pick<AccessGranted, 'why' | 'metering'>) => {
+  const granted = (window: AccessWindow, grant: Pick<AccessGranted, 'why' | 'metering'>) => {
     const nowSeconds = ledgerSeconds(deps.clock)
-    const body = grantedBody({ paidThisRequest: true, window, nowSeconds, resource, ...told })
+    const body = grantedBody({ paidThisRequest: true, window, nowSeconds, resource, ...grant })
     return { kind: 'granted', body, grantedAtMs: deps.clock.unixMs() } as const
   }
   const outcome = await openSettled(deps, order, { by: 'gate', requestId })

@@ -6,8 +6,8 @@ import { createSellerAccount, type SellerHistory } from './seller-account.ts'
 const RECORDER = `0x${'5'.repeat(40)}` as const
 
 /** So many gas payments of one tinybar each, a second apart. */
-function historyOf(payments: number) {
-  const asked: string[] = []
+function createHistory(payments: number) {
+  const requests: string[] = []
   const history: SellerHistory = {
     createdAt: async () => '0.000000000',
     async *movementsAfter(after) {
@@ -16,16 +16,16 @@ function historyOf(payments: number) {
     },
     async *gasPaidAfter(account, after) {
       if (account === 'payTo') return
-      asked.push(after)
+      requests.push(after)
       for (let second = Math.floor(Number(after)) + 1; second <= payments; second += 1)
         yield { consensusTimestamp: `${second}.000000000`, tinybar: 1n }
     },
   }
-  return { asked, history }
+  return { requests, history }
 }
 
 test('a long history is read in bounded parts, each entry once', async () => {
-  const { asked, history } = historyOf(4_500)
+  const { requests, history } = createHistory(4_500)
   const clock = manualClock(0)
   const account = createSellerAccount({ contract: createFakeContract(), history, clock })
   const read = async () => {
@@ -36,26 +36,26 @@ test('a long history is read in bounded parts, each entry once', async () => {
   expect(await read()).toEqual([4_000n, false])
   expect(await read()).toEqual([4_500n, true])
   expect(await read()).toEqual([4_500n, true])
-  expect(asked).toEqual(['0.000000000', '2000.000000000', '4000.000000000', '4500.000000000'])
+  expect(requests).toEqual(['0.000000000', '2000.000000000', '4000.000000000', '4500.000000000'])
 })
 
 test('a page never waits: it gets what was read last, and at most one read a minute starts behind it', async () => {
-  const { asked, history } = historyOf(1)
+  const { requests, history } = createHistory(1)
   const clock = manualClock(0)
   const account = createSellerAccount({ contract: createFakeContract(), history, clock })
   expect(account.latest()).toBeUndefined()
   expect(account.latest()).toBeUndefined()
   await expect.poll(() => account.latest()?.recordsTinybar).toBe(1n)
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   clock.advanceMs(60_000)
   account.latest()
   account.latest()
-  await expect.poll(() => asked).toHaveLength(2)
+  await expect.poll(() => requests).toHaveLength(2)
 })
 
 test('every account that ever counted calls is in the account, from when it was named', async () => {
   const others = [`0x${'6'.repeat(40)}`, `0x${'7'.repeat(40)}`] as const
-  const { history } = historyOf(3)
+  const { history } = createHistory(3)
   const named = { kind: 'recorder-set', consensusTimestamp: '1.000000000' } as const
   const account = createSellerAccount({
     contract: createFakeContract(),

@@ -85,11 +85,11 @@ describe('an alert', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 200 }),
-        (held) => {
+        (reserves) => {
           let state: AlertState = new Map()
           let isStanding = false
           let toldAt = 0
-          for (const [minute, renewalsReserveCanArm] of held.entries()) {
+          for (const [minute, renewalsReserveCanArm] of reserves.entries()) {
             const findings = judgeFigures({ ...FINE, renewalsReserveCanArm }, LIMITS, 0n)
             const at = { nowMs: minute * MINUTE_MS, reminderMs: 10 * MINUTE_MS }
             const next = nextAlerts(state, findings, at)

@@ -97,14 +97,14 @@ describe('A8: a second of an end that passes during a read', () => {
 })
 
 /** Reads that the contract answered so far. */
-const readsOf = (contract: { readonly reads: readonly string[] }): number =>
+const countReads = (contract: { readonly reads: readonly string[] }): number =>
   contract.reads.filter((name) => name === 'readWindow').length
 
 describe('A12: reads are few and shared', () => {
   test('reads of an agent at one moment are one', async () => {
     const { contract, subscriptions } = startReads()
     await Promise.all(Array.from({ length: 50 }, () => subscriptions.read(AGENT)))
-    expect(readsOf(contract)).toBe(1)
+    expect(countReads(contract)).toBe(1)
   })
 
   test('an open window serves calls for 2 s, projected to now', async () => {
@@ -114,10 +114,10 @@ describe('A12: reads are few and shared', () => {
     clock.advanceMs(2_000)
     const served = await subscriptions.readForCall(AGENT)
     expect(served).toMatchObject({ isOpen: true, expiresAtSeconds: 1_021, readAtMs: 1_000_000 })
-    expect(readsOf(contract)).toBe(1)
+    expect(countReads(contract)).toBe(1)
     clock.advanceMs(1)
     await subscriptions.readForCall(AGENT)
-    expect(readsOf(contract)).toBe(2)
+    expect(countReads(contract)).toBe(2)
   })
 
   test('whoever is to be asked to pay is looked up anew: an opening of a moment ago is seen', async () => {
@@ -172,6 +172,6 @@ describe('A12: with the budget of the relay used up', () => {
     const { atSeconds, window } = await subscriptions.readForPoll(AGENT)
     expect({ atSeconds, end: window.expiresAtSeconds }).toEqual({ atSeconds: 1_000, end: 1_020 })
     await expect(subscriptions.readForPoll(STRANGER)).rejects.toThrow('budget')
-    expect(readsOf(contract)).toBe(1)
+    expect(countReads(contract)).toBe(1)
   })
 })

@@ -6,7 +6,7 @@ import {
   type FakePaymentLog,
   PAY_TO,
   PAYER,
-  transactionIdOf,
+  readTransactionId,
 } from '../testing/fake-payments.ts'
 import type { PayToCredit } from './payment-log.ts'
 import { createUnresolvedCredits } from './unresolved-credits.ts'
@@ -29,7 +29,7 @@ beforeEach(() => {
 /** The credit of one period, `at` seconds after the first. */
 function credit(at: number): PayToCredit {
   const seconds = FROM_SECONDS + 1 + at
-  const transactionId = transactionIdOf({ nanos: 1, validFromSeconds: seconds })
+  const transactionId = readTransactionId({ nanos: 1, validFromSeconds: seconds })
   return {
     transactionId,
     paymentReference: paymentReference(transactionId).hash,
@@ -57,11 +57,11 @@ describe('A4: with 5,000 credits unresolved', () => {
   test('nothing more is read until some are resolved, however often it is asked for', async () => {
     logged(5_100)
     expect(await credits.readOn()).toBe(false)
-    const held = credits.count()
-    expect(held).toBeGreaterThanOrEqual(5_000)
+    const waiting = credits.count()
+    expect(waiting).toBeGreaterThanOrEqual(5_000)
     expect(await credits.readOn()).toBe(false)
     expect(await credits.readOn()).toBe(false)
-    expect(credits.count()).toBe(held)
+    expect(credits.count()).toBe(waiting)
     for (const { transactionId } of credits.list().slice(0, 200)) credits.resolve(transactionId)
     expect(await credits.readOn()).toBe(true)
     expect(credits.count()).toBe(4_900)

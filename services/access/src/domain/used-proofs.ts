@@ -11,23 +11,23 @@ type Proof = { readonly nonce: string; readonly issuedAtMs: number }
  * twice. How old a proof may be is judged elsewhere.
  */
 export function createUsedProofs(proofsMax = USED_PROOFS_MAX) {
-  const issuedAtMsOf = new Map<string, number>()
+  const issuedAtMsByNonce = new Map<string, number>()
   let letGoToMs = Number.NEGATIVE_INFINITY
   return {
     /** Whether this is its first use; marks it as used. */
     take({ nonce, issuedAtMs }: Proof): boolean {
-      if (issuedAtMs <= letGoToMs || issuedAtMsOf.has(nonce)) return false
-      issuedAtMsOf.set(nonce, issuedAtMs)
-      const [first] = issuedAtMsOf
-      if (issuedAtMsOf.size > proofsMax && first !== undefined) {
-        issuedAtMsOf.delete(first[0])
+      if (issuedAtMs <= letGoToMs || issuedAtMsByNonce.has(nonce)) return false
+      issuedAtMsByNonce.set(nonce, issuedAtMs)
+      const [first] = issuedAtMsByNonce
+      if (issuedAtMsByNonce.size > proofsMax && first !== undefined) {
+        issuedAtMsByNonce.delete(first[0])
         letGoToMs = Math.max(letGoToMs, first[1])
       }
       return true
     },
     /** Makes a proof that served nothing usable again. */
     giveBack({ nonce }: Pick<Proof, 'nonce'>): void {
-      issuedAtMsOf.delete(nonce)
+      issuedAtMsByNonce.delete(nonce)
     },
   }
 }

@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callsOf, type LocalStack, startLocalStack, untilInTime } from '../testing/local-stack.ts'
+import {
+  createServiceCalls,
+  type LocalStack,
+  startLocalStack,
+  untilInTime,
+} from '../testing/local-stack.ts'
 import { firstRequestCode } from './first-request.ts'
 
 let stack: LocalStack
@@ -13,7 +18,7 @@ afterAll(() => stack?.stop())
 
 test('A17: the first request to copy pays and sets the guard: strangers are not served from its window', async () => {
   const service = await stack.startService()
-  const calls = callsOf(service)
+  const calls = createServiceCalls(service)
   await untilInTime(stack, calls.isReady)
   const agent = await stack.agent('first')
   const code = firstRequestCode({

@@ -98,11 +98,17 @@ describe('every operation has an example, answered as the reference says', () =>
     const names = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
-    expect(names.toSorted()).toEqual([...new Set(EXAMPLES.map((one) => one.operation))].toSorted())
+    expect(names.toSorted()).toEqual(
+      [...new Set(EXAMPLES.map((example) => example.operation))].toSorted(),
+    )
     for (const { operation, query = {} } of EXAMPLES) {
       const [method = '', path = ''] = operation.split(' ')
-      const asked = (paths[path]?.[method]?.parameters ?? []).filter((one) => one.in === 'query')
-      expect(Object.fromEntries(asked.map(({ name, example }) => [name, example]))).toEqual(query)
+      const parameters = (paths[path]?.[method]?.parameters ?? []).filter(
+        (each) => each.in === 'query',
+      )
+      expect(Object.fromEntries(parameters.map(({ name, example }) => [name, example]))).toEqual(
+        query,
+      )
     }
   })
 

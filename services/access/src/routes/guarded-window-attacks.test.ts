@@ -1,7 +1,7 @@
 // A17: what a guarded window keeps out. Each attack stands here by its name.
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { createSessionKeys, sessionKeyOf } from '../adapters/session-keys.ts'
+import { createSessionKeys, deriveSessionKey } from '../adapters/session-keys.ts'
 import type { Hex } from '../domain/access-window.ts'
 import { START_SECONDS } from '../testing/fake-service.ts'
 import { decoded } from './access-route.fixture.ts'
@@ -16,7 +16,7 @@ import {
 } from './guarded-window.fixture.ts'
 
 const stranger = privateKeyToAccount(`0x${'44'.repeat(32)}`)
-const { call, fakes, refusalOf, signIn, tokenAfterSignIn } = guardedWindow()
+const { call, fakes, readRefusal, signIn, tokenAfterSignIn } = guardedWindow()
 
 /** A proof with fields changed after the challenge and before it is signed. */
 async function changedProof(change: Readonly<Record<string, string>>) {
@@ -46,49 +46,49 @@ describe('A17: attacks', () => {
     const answers = await Promise.all([call(proof), call(proof), call(proof)])
     const served = answers.filter(({ statusCode }) => statusCode === 200)
     expect(served).toHaveLength(1)
-    expect(await refusalOf(proof)).toBe('sign_in_already_used')
+    expect(await readRefusal(proof)).toBe('sign_in_already_used')
     expect(fakes().recorded).toHaveLength(1)
   })
 
   test('a replayed proof after its 300 s', async () => {
     const proof = await signIn()
     await fakes().clock.advanceMsSettled(300_000)
-    expect(await refusalOf(proof)).toBe('invalid_siwx_issued_at_too_old')
+    expect(await readRefusal(proof)).toBe('invalid_siwx_issued_at_too_old')
   })
 
   test('a stranger’s proof under the agent’s name', async () => {
     const body = (await call()).json()
-    expect(await refusalOf(await proofFor(body, stranger))).toBe('invalid_siwx_address')
+    expect(await readRefusal(await proofFor(body, stranger))).toBe('invalid_siwx_address')
     const { 'sign-in-with-x': header } = await proofFor(body, stranger)
     const lie = JSON.stringify({ ...JSON.parse(decoded(header)), address: account.address })
     const named = { 'sign-in-with-x': Buffer.from(lie).toString('base64') }
-    expect(await refusalOf(named)).toBe('invalid_siwx_signature')
+    expect(await readRefusal(named)).toBe('invalid_siwx_signature')
   })
 
   test('a proof for another agent', async () => {
     const other = stranger.address.toLowerCase() as Hex
     fakes().contract.windows.set(other, guarded())
     const theirs = await proofFor((await call({}, other)).json(), stranger)
-    expect(await refusalOf(theirs)).toBe('invalid_siwx_address')
+    expect(await readRefusal(theirs)).toBe('invalid_siwx_address')
     const forMine = await proofFor((await call({}, other)).json())
-    expect(await refusalOf(forMine)).toBe('invalid_siwx_nonce')
+    expect(await readRefusal(forMine)).toBe('invalid_siwx_nonce')
   })
 
   test('a proof for another host', async () => {
     const elsewhere = { domain: 'evil.example', uri: 'https://evil.example/' }
-    expect(await refusalOf(await changedProof(elsewhere))).toBe('invalid_siwx_domain_mismatch')
+    expect(await readRefusal(await changedProof(elsewhere))).toBe('invalid_siwx_domain_mismatch')
   })
 
   test('a proof for another chain', async () => {
     const { 'sign-in-with-x': header } = await signIn()
     const moved = JSON.stringify({ ...JSON.parse(decoded(header)), chainId: 'eip155:295' })
     const proof = { 'sign-in-with-x': Buffer.from(moved).toString('base64') }
-    expect(await refusalOf(proof)).toBe('invalid_siwx_chain_id')
+    expect(await readRefusal(proof)).toBe('invalid_siwx_chain_id')
   })
 
   test('a nonce that the agent made up', async () => {
     const proof = await changedProof({ nonce: 'f'.repeat(32) })
-    expect(await refusalOf(proof)).toBe('invalid_siwx_nonce')
+    expect(await readRefusal(proof)).toBe('invalid_siwx_nonce')
   })
 
   test('a malleated (high-s) signature does not serve a second time', async () => {
@@ -100,22 +100,22 @@ describe('A17: attacks', () => {
     const v = signature.endsWith('1b') ? '1c' : '1b'
     const twin = JSON.stringify({ ...rest, signature: `${signature.slice(0, 66)}${s}${v}` })
     const header = { 'sign-in-with-x': Buffer.from(twin).toString('base64') }
-    expect(await refusalOf(header)).toBe('invalid_siwx_malformed_signature')
+    expect(await readRefusal(header)).toBe('invalid_siwx_malformed_signature')
   })
 
   test('the token of another agent, of another deployment, made up, and expired', async () => {
     const token = await tokenAfterSignIn()
     const other = stranger.address.toLowerCase() as Hex
     fakes().contract.windows.set(other, guarded())
-    expect(await refusalOf(bearer(token), other)).toBe('token_invalid')
+    expect(await readRefusal(bearer(token), other)).toBe('token_invalid')
     const secret = Buffer.from(SESSION_SECRET)
-    const elsewhere = createSessionKeys(sessionKeyOf(secret, 'https://other.example'))
+    const elsewhere = createSessionKeys(deriveSessionKey(secret, 'https://other.example'))
     const foreign = elsewhere.makeToken(agent, START_SECONDS + 3_600)
-    expect(await refusalOf(bearer(foreign))).toBe('token_invalid')
-    expect(await refusalOf(bearer('v1'))).toBe('token_invalid')
+    expect(await readRefusal(bearer(foreign))).toBe('token_invalid')
+    expect(await readRefusal(bearer('v1'))).toBe('token_invalid')
     await fakes().clock.advanceMsSettled(3_600_000)
     fakes().contract.windows.set(agent, guarded({ expiresAtSeconds: START_SECONDS + 9_999 }))
-    expect(await refusalOf(bearer(token))).toBe('token_expired')
+    expect(await readRefusal(bearer(token))).toBe('token_expired')
   })
 
   test('a bad token beside a good proof: the proof counts', async () => {
@@ -135,8 +135,8 @@ describe('A17: attacks', () => {
       isDeleted: false,
     })
     const proof = await signIn()
-    expect(await refusalOf(proof)).toBe('key_not_current')
-    expect(await refusalOf(proof)).toBe('sign_in_already_used')
+    expect(await readRefusal(proof)).toBe('key_not_current')
+    expect(await readRefusal(proof)).toBe('sign_in_already_used')
   })
 
   test.each([
@@ -145,12 +145,12 @@ describe('A17: attacks', () => {
     ['sign_in_header_undecodable', Buffer.from('['.repeat(3_000)).toString('base64')],
     ['sign_in_header_undecodable', Buffer.from('{"address":{}}').toString('base64')],
   ])('header bombs: %s', async (error, header) => {
-    expect(await refusalOf({ 'sign-in-with-x': header })).toBe(error)
+    expect(await readRefusal({ 'sign-in-with-x': header })).toBe(error)
   })
 
   test('two proofs in one request are none', async () => {
-    const { 'sign-in-with-x': one } = await signIn()
-    expect(await refusalOf({ 'sign-in-with-x': `${one}, ${one}` })).toBe(
+    const { 'sign-in-with-x': proof } = await signIn()
+    expect(await readRefusal({ 'sign-in-with-x': `${proof}, ${proof}` })).toBe(
       'sign_in_header_undecodable',
     )
   })
@@ -189,12 +189,12 @@ describe('A17: the key behind the agent', () => {
     ['key_not_current', null, true],
   ] as const)('%s: %o', async (error, key, isDeleted) => {
     fakes().accounts.set(agent, { accountId: '0.0.5', evmAddress: agent, key, isDeleted })
-    expect(await refusalOf(await signIn())).toBe(error)
+    expect(await readRefusal(await signIn())).toBe(error)
   })
 
   test('an agent that is an account number has no key that could prove itself: said at once', async () => {
     const byNumber = `0x${(5_005).toString(16).padStart(40, '0')}` as const
     fakes().contract.windows.set(byNumber, guarded())
-    expect(await refusalOf({}, byNumber)).toBe('key_unsupported')
+    expect(await readRefusal({}, byNumber)).toBe('key_unsupported')
   })
 })

@@ -61,7 +61,10 @@ export function guardedWindow() {
     signIn,
     tokenAfterSignIn: async () => String((await call(await signIn())).headers['access-token']),
     /** Why a call is refused: with nothing to pay, and no token. */
-    refusalOf: async (headers: Readonly<Record<string, string>>, who?: string): Promise<string> => {
+    readRefusal: async (
+      headers: Readonly<Record<string, string>>,
+      who?: string,
+    ): Promise<string> => {
       const answer = await call(headers, who)
       expect(answer.statusCode).toBe(402)
       expect(answer.json().accepts).toEqual([])

@@ -14,7 +14,7 @@ import {
   SESSION_SECRET,
 } from './guarded-window.fixture.ts'
 
-const { call, fakes, refusalOf, route, signIn } = guardedWindow()
+const { call, fakes, readRefusal, route, signIn } = guardedWindow()
 
 /** The route as a `fetch`. */
 const fetchRoute: typeof fetch = async (input, init) => {
@@ -74,7 +74,7 @@ describe('A17: a guarded agent with an open window', () => {
 
   test('proof comes before the quota: who has none learns nothing of it, and who has gets its 429', async () => {
     fakes().contract.windows.set(agent, guarded({ callsUsed: 20 }))
-    expect(await refusalOf({})).toBe('sign_in_required')
+    expect(await readRefusal({})).toBe('sign_in_required')
     const answer = await call(await signIn())
     expect(answer.statusCode).toBe(429)
     expect(answer.json()).toEqual({ error: 'quota_exhausted' })
@@ -97,7 +97,7 @@ describe('A17: a guarded agent with an open window', () => {
 
   test('a payment that comes in the open window is left unsettled, and proof is asked for', async () => {
     const header = paymentHeader(await route().challenge(), payment)
-    expect(await refusalOf(header)).toBe('sign_in_required')
+    expect(await readRefusal(header)).toBe('sign_in_required')
     expect(fakes().facilitator.settled).toEqual([])
   })
 

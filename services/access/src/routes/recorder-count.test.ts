@@ -24,7 +24,7 @@ let service: Awaited<ReturnType<typeof startFakeService>>
 afterEach(() => service.close())
 
 /** A contract whose owner made these recorders, one a second. */
-const historyOf = (recorders: readonly Hex[], fromSeconds = 0): SellerHistory => ({
+const createHistory = (recorders: readonly Hex[], fromSeconds = 0): SellerHistory => ({
   createdAt: async () => '0.000000000',
   async *movementsAfter(timestamp) {
     for (const [at, recorder] of recorders.entries()) {
@@ -38,7 +38,7 @@ const historyOf = (recorders: readonly Hex[], fromSeconds = 0): SellerHistory =>
 
 beforeEach(() => {
   fakes = createFakes()
-  fakes.sellerHistory = historyOf([FIRST, SECOND])
+  fakes.sellerHistory = createHistory([FIRST, SECOND])
 })
 
 const start = async (environment: Readonly<Record<string, string>> = {}): Promise<void> => {
@@ -71,10 +71,10 @@ test('A14: a recorder whose role was taken away counts no more, within 30 s', as
 })
 
 test('A14: one that is added later is noticed within 30 s', async () => {
-  fakes.sellerHistory = historyOf([FIRST])
+  fakes.sellerHistory = createHistory([FIRST])
   await start()
   expect(await recorders()).toMatchObject({ kind: 'ready' })
-  Object.assign(fakes.sellerHistory, historyOf([FIRST, SECOND], START_SECONDS))
+  Object.assign(fakes.sellerHistory, createHistory([FIRST, SECOND], START_SECONDS))
   fakes.clock.advanceMs(30_000)
   expect(await recorders()).toMatchObject({ kind: 'not-ready' })
 })
@@ -89,7 +89,7 @@ test('A14: with RECORDER_COUNT of all of them, or of one that is still to come, 
 
 test('A14: a mirror node that does not answer stops neither the start nor this check', async () => {
   fakes.sellerHistory = {
-    ...historyOf([]),
+    ...createHistory([]),
     createdAt: () => Promise.reject(new LedgerUnavailable('down')),
   }
   await start()
@@ -98,7 +98,7 @@ test('A14: a mirror node that does not answer stops neither the start nor this c
 })
 
 test('A14: the history of an old contract is read whole once, and /ready waits for it no longer than a probe does', async () => {
-  const history = historyOf([FIRST, SECOND])
+  const history = createHistory([FIRST, SECOND])
   const whole = Promise.withResolvers<void>()
   const readFrom: number[] = []
   fakes.sellerHistory = {
@@ -133,7 +133,7 @@ test.each([
   }
   Object.assign(fakes, { alertWebhook, recorderGas: { balanceTinybar: 0n, neededTinybar: 1n } })
   fakes.contract.renewalsReserveCanArm = async () => 0
-  fakes.sellerHistory = historyOf([FIRST, other])
+  fakes.sellerHistory = createHistory([FIRST, other])
   await start({ RECORDER_COUNT: '2', SESSION_SECRET })
   service.start()
   await expect.poll(() => fakes.lines.filter(({ msg }) => msg === 'alert')).toHaveLength(2)

@@ -1,7 +1,7 @@
 // A24: addresses that nobody acts under.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CONTRACT } from '../testing/fake-contract.ts'
-import { PAY_TO_ADDRESS, transactionIdOf } from '../testing/fake-payments.ts'
+import { PAY_TO_ADDRESS, readTransactionId } from '../testing/fake-payments.ts'
 import { type Fakes, paymentHeader } from '../testing/fake-service.ts'
 import { type AccessRoute, decoded, payment, startAccessRoute } from './access-route.fixture.ts'
 
@@ -66,7 +66,7 @@ describe('A24: nobody buys for an address that nobody acts under', () => {
         memo,
         isExpired: true,
       })
-      fakes.scheme.landed.add(transactionIdOf(payment))
+      fakes.scheme.landed.add(readTransactionId(payment))
       const answer = await route.call(header, agent)
       expect(answer.json()).toMatchObject({
         error: 'agent_unheld',

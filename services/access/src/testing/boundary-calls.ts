@@ -1,6 +1,6 @@
 /**
  * Calls around the moment at which windows close, spread over the replicas, and what the ledger says about them later.
- * `problemsOf` is the model: it judges by the contract alone who was let in, who was asked to pay, and what was counted.
+ * `findProblems` is the model: it judges by the contract alone who was let in, who was asked to pay, and what was counted.
  */
 import { accessWindowAbi } from '@tallystick/contracts'
 import { createPublicClient, http } from 'viem'
@@ -86,7 +86,7 @@ export async function buyWindow(
 type Counted = ReadonlyMap<number, number>
 
 /** Calls that the contract counted for an agent, by the end of their window. */
-async function countedOf(
+async function readCounts(
   stack: ReplicaStack,
   agent: PayingAgent,
   fromBlock: bigint,
@@ -136,15 +136,15 @@ export type BoundaryRecord = {
 }
 
 /** What is wrong with these calls by the ledger, if anything. Call it when everything has been recorded. */
-export async function problemsOf(record: BoundaryRecord): Promise<readonly string[]> {
+export async function findProblems(record: BoundaryRecord): Promise<readonly string[]> {
   const { stack, calls } = record
   const problems: string[] = []
   for (const call of calls) {
     if (call.status !== 402 && call.status !== 200) continue
     const access = await hadAccess(stack, call)
-    const told = `${call.agent.address} at replica ${call.replica}, ${call.fromSeconds} to ${call.untilSeconds}`
-    if (call.status === 402 && access === 'open') problems.push(`a false 402: ${told}`)
-    if (call.status === 200 && access === 'closed') problems.push(`served unpaid: ${told}`)
+    const where = `${call.agent.address} at replica ${call.replica}, ${call.fromSeconds} to ${call.untilSeconds}`
+    if (call.status === 402 && access === 'open') problems.push(`a false 402: ${where}`)
+    if (call.status === 200 && access === 'closed') problems.push(`served unpaid: ${where}`)
   }
   const agents = new Set(calls.map(({ agent }) => agent))
   for (const agent of agents) problems.push(...(await countingProblems(record, agent)))
@@ -156,7 +156,7 @@ async function countingProblems(
   { stack, calls, purchases, callsAllowed, fromBlock }: BoundaryRecord,
   agent: PayingAgent,
 ): Promise<readonly string[]> {
-  const counted = await countedOf(stack, agent, fromBlock)
+  const counted = await readCounts(stack, agent, fromBlock)
   const served = new Map<number, number>()
   const add = (window: number | undefined): void => {
     if (window !== undefined) served.set(window, (served.get(window) ?? 0) + 1)
@@ -172,10 +172,10 @@ async function countingProblems(
   const problems: string[] = []
   for (const [window, times] of served) {
     const onLedger = counted.get(window) ?? 0
-    const told = `${agent.address}, window ${window}: ${times} answered, ${onLedger} counted, ${failed} failed`
-    if (times > callsAllowed || onLedger > callsAllowed) problems.push(`quota overspent: ${told}`)
-    if (onLedger < times) problems.push(`served and not counted: ${told}`)
-    if (onLedger > times + failed + unusedMax) problems.push(`counted twice: ${told}`)
+    const where = `${agent.address}, window ${window}: ${times} answered, ${onLedger} counted, ${failed} failed`
+    if (times > callsAllowed || onLedger > callsAllowed) problems.push(`quota overspent: ${where}`)
+    if (onLedger < times) problems.push(`served and not counted: ${where}`)
+    if (onLedger > times + failed + unusedMax) problems.push(`counted twice: ${where}`)
   }
   return problems
 }

@@ -23,7 +23,7 @@ export type FakePayment = {
   readonly isExpired?: boolean
 }
 
-export const transactionIdOf = (payment: FakePayment): string =>
+export const readTransactionId = (payment: FakePayment): string =>
   `${FEE_PAYER}@${payment.validFromSeconds}.${String(payment.nanos).padStart(9, '0')}`
 
 /** A scheme that believes what a payload says; the real one's rules are tested in packages/x402. */
@@ -35,7 +35,7 @@ export function createFakeScheme(): PaymentScheme & { landed: Set<string>; isDow
     isDown: false,
     async verify(payload, requirement) {
       const payment = payload as FakePayment
-      const nonce = transactionIdOf(payment)
+      const nonce = readTransactionId(payment)
       return {
         kind: payment.isExpired === true ? 'expired' : 'valid',
         payment: {
@@ -76,7 +76,7 @@ export function createFakeFacilitator(): FakeFacilitator {
     mode: 'settle',
     beforeAnswer: async () => undefined,
     async settle(payload, requirement): Promise<Settlement> {
-      const transaction = transactionIdOf(payload.payload as FakePayment)
+      const transaction = readTransactionId(payload.payload as FakePayment)
       const { network } = requirement
       if (fake.mode === 'unreachable')
         throw new FacilitatorUnavailable('refused', { nothingSent: true })

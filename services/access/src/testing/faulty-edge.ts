@@ -59,7 +59,7 @@ export async function startFaultyEdge(targetUrl: string): Promise<FaultyEdge> {
     const request = {
       method: incoming.method ?? 'GET',
       path: incoming.url ?? '/',
-      body: await textOf(incoming),
+      body: await readText(incoming),
     }
     if (isDead) return 'cut'
     return current(request, () => forwardTo(targetUrl, request))
@@ -89,7 +89,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function textOf(message: IncomingMessage): Promise<string> {
+async function readText(message: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of message) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
@@ -102,7 +102,7 @@ function forwardTo(targetUrl: string, request: EdgeRequest): Promise<EdgeAnswer>
       `${targetUrl}${request.path}`,
       { method: request.method, agent: false, headers: { 'content-type': 'application/json' } },
       (incoming) => {
-        textOf(incoming).then(
+        readText(incoming).then(
           (body) => resolve({ status: incoming.statusCode ?? 502, body }),
           reject,
         )

@@ -71,7 +71,7 @@ export async function startLocalStack(
   const devnet = await startDevnet({ wallClock: { unixMs: () => paymentClock.unixMs() } })
   if (isPaymentTimeTheLedgers) paymentClock = devnet.clock
   const account = (name: string): DevnetAccount => {
-    const found = devnet.accounts.find((one) => one.name === name)
+    const found = devnet.accounts.find((each) => each.name === name)
     if (found === undefined) throw new Error(`devnet has no account ${name}`)
     return found
   }
@@ -231,7 +231,7 @@ export async function readAnswer(answer: Response): Promise<Answer> {
 }
 
 /** How a test calls one process of the service. */
-export function callsOf({ baseUrl }: Pick<RunningService, 'baseUrl'>) {
+export function createServiceCalls({ baseUrl }: Pick<RunningService, 'baseUrl'>) {
   const accessUrl = (agent: string) => `${baseUrl}/api/svc/access?agent=${agent}`
   return {
     accessUrl,
@@ -261,4 +261,4 @@ export function callsOf({ baseUrl }: Pick<RunningService, 'baseUrl'>) {
   }
 }
 
-export type ServiceCalls = ReturnType<typeof callsOf>
+export type ServiceCalls = ReturnType<typeof createServiceCalls>

@@ -82,7 +82,7 @@ export async function createPayingAgent(
       if (accepted === undefined) throw new Error('the challenge asks for nothing')
       const { payload } = await scheme.createPaymentPayload(2, accepted)
       const envelope = { x402Version: 2, accepted, resource, payload }
-      const transactionId = transactionIdOf(String(payload['transaction']))
+      const transactionId = readTransactionId(String(payload['transaction']))
       const payment = {
         header: Buffer.from(JSON.stringify(envelope)).toString('base64'),
         transactionId,
@@ -96,7 +96,7 @@ export async function createPayingAgent(
   }
 }
 
-function transactionIdOf(base64: string): string {
+function readTransactionId(base64: string): string {
   const reading = readTransfer(Buffer.from(base64, 'base64'))
   if (reading.kind !== 'transfer') throw new Error('a payment of ours cannot be read')
   return canonicalTransactionId(reading.transfer.transactionId)

@@ -1,6 +1,6 @@
 /**
  * One round: an agent pays while one thing is broken and goes on in its way; the stack is mended; then the ledger alone
- * says whether the money was kept safe. `problemsOf` is the model that the service is checked against.
+ * says whether the money was kept safe. `findProblems` is the model that the service is checked against.
  */
 
 import type { AnswerBody } from './local-stack.ts'
@@ -85,7 +85,7 @@ export async function playRound(
   await stack.heal()
   const problems = [
     ...(isServed || (await goOn(round, CALLS_MAX)) ? [] : ['the agent was never served']),
-    ...(await problemsOf(round)),
+    ...(await findProblems(round)),
   ]
   return problems.length === 0 ? [] : [...problems, ...lines]
 }
@@ -137,7 +137,7 @@ async function sweepAll({ replicas }: ReplicaStack): Promise<void> {
  * and for its agent; nothing else is; and no agent was charged for a second one. An agent that starts again at another
  * replica may be asked for one before that replica has read the first; that one is not settled.
  */
-async function problemsOf(round: Round): Promise<readonly string[]> {
+async function findProblems(round: Round): Promise<readonly string[]> {
   const { agent, fault, story, way, stack } = round
   let view = await agent.ledger()
   // A payment that did not land may be submitted again as long as it is valid.
