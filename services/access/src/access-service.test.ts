@@ -200,7 +200,7 @@ describe('lagging reads', () => {
         await stack.devnet.controls.advanceSeconds(1)
       }
       expect(statuses).not.toContain(402)
-      expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(3)
+      expect(statuses.filter((each) => each === 200).length).toBeGreaterThan(3)
     } finally {
       stack.devnet.controls.setReadLagMs(0)
     }

@@ -86,22 +86,17 @@ function createCallLedger(
     },
     async send(signed): Promise<SendResult> {
       const result = await sendTransaction(relay, signed)
-      switch (result.kind) {
-        case 'unclear':
-          if (!takesRefusals || !(result.error instanceof RelayRefusal)) throw result.error
+      if (result.kind === 'gas-price-too-low') facts.gasPriceWeibar.forget()
+      if (result.kind === 'unclear') {
+        if (takesRefusals && result.error instanceof RelayRefusal)
           return { ...result, kind: 'refused' }
-        case 'wrong-nonce': {
-          const nextNonce = await readNonceUnlike(signed.nonce)
-          if (nextNonce === undefined) return { ...result, kind: 'refused' }
-          const kind = nextNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high'
-          return { ...result, kind, nextNonce }
-        }
-        case 'gas-price-too-low':
-          facts.gasPriceWeibar.forget()
-          return result
-        default:
-          return result
+        throw result.error
       }
+      if (result.kind !== 'wrong-nonce') return result
+      const nextNonce = await readNonceUnlike(signed.nonce)
+      if (nextNonce === undefined) return { ...result, kind: 'refused' }
+      const kind = nextNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high'
+      return { ...result, kind, nextNonce }
     },
     readReceipt: async (hash) =>
       (await readReceipt(relay, hash as Hex)) ?? { kind: 'pending' as const },

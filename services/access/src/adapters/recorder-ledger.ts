@@ -12,11 +12,7 @@ import type {
   WindowId,
 } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
-import type {
-  PendingReceipt,
-  SendResult,
-  SignedTransaction,
-} from '../transactions/transaction-ledger.ts'
+import type { PendingReceipt, SignedTransaction } from '../transactions/transaction-ledger.ts'
 import { decodeContractEvents, encodeCall, readWindow, withoutChecksum } from './contract-calls.ts'
 import {
   type LedgerFacts,
@@ -83,21 +79,16 @@ export function createRecorderLedger(options: RecorderLedgerOptions): UsageLedge
     sign: (usage) => signUsage(signer, { ...usage, ...options }),
     async send(signed) {
       const result = await sendTransaction(relay, signed)
-      switch (result.kind) {
-        case 'unclear':
-          throw new UsageLedgerUnavailable('the transaction may not have arrived', {
-            cause: result.error,
-          })
-        case 'wrong-nonce': {
-          const ledgerNonce = await readOwnNonce()
-          // The read lags: these same bytes may have used it, if the relay sent them twice.
-          if (ledgerNonce === signed.nonce)
-            throw new UsageLedgerUnavailable('the next nonce was refused')
-          return { kind: ledgerNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high' }
-        }
-        default:
-          return { kind: result.kind }
-      }
+      if (result.kind === 'unclear')
+        throw new UsageLedgerUnavailable('the transaction may not have arrived', {
+          cause: result.error,
+        })
+      if (result.kind !== 'wrong-nonce') return { kind: result.kind }
+      const ledgerNonce = await readOwnNonce()
+      // The read lags: these same bytes may have used it, if the relay sent them twice.
+      if (ledgerNonce === signed.nonce)
+        throw new UsageLedgerUnavailable('the next nonce was refused')
+      return { kind: ledgerNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high' }
     },
     readReceipt: (hash) =>
       answered(

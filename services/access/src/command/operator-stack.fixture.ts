@@ -104,7 +104,7 @@ async function startOperatorStack(): Promise<OperatorStack> {
   }
   const account = (name: string): DevnetAccount => {
     const known = ROLES.some((role) => role === name) ? `test ${name}` : name
-    const found = devnet.accounts.find((account) => account.name === known)
+    const found = devnet.accounts.find((each) => each.name === known)
     if (found === undefined) throw new Error(`no account named ${name}`)
     return found
   }

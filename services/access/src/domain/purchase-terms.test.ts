@@ -49,15 +49,15 @@ describe('A3: a payment takes the price that was challenged', () => {
           const nowSeconds = at + laterSeconds
           const payable = payableOffers(offers, nowSeconds)
           expect(payable.at(-1)).toBe(offers.at(-1))
-          for (const offer of payable) {
-            const amountTinybar = purchaseTinybar(offer, periodsPerPurchase)
+          for (const paid of payable) {
+            const amountTinybar = purchaseTinybar(paid, periodsPerPurchase)
             const found = offerOfPayment({
               offers: payable,
               amountTinybar,
               paidAtSeconds: nowSeconds,
               periodsPerPurchase,
             })
-            expect(found?.priceTinybar).toBe(offer.priceTinybar)
+            expect(found?.priceTinybar).toBe(paid.priceTinybar)
           }
           expect(ids(offersOfTime(offers, nowSeconds))).toEqual(ids(payable))
         },
