@@ -6,7 +6,9 @@ import type { SendResult, SignedTransaction } from '../transactions/transaction-
 import { type Relay, RelayRefusal, RelayUnavailable } from './relay.ts'
 
 /** `wrong-nonce` does not say which way, `unclear` not even whether it was refused. */
-type OpenResult = { readonly kind: 'wrong-nonce' | 'unclear'; readonly error: unknown }
+type OpenResult =
+  | { readonly kind: 'wrong-nonce'; readonly error: unknown }
+  | { readonly kind: 'unclear'; readonly error: unknown }
 
 type Refusal = Exclude<SendResult['kind'], 'accepted' | 'refused'> | 'wrong-nonce' | 'already-known'
 
