@@ -10,12 +10,22 @@ import {
   startPostgres,
 } from '@tallystick/journal-store/postgres-server'
 import { createTokenKeys, mintToken } from '@tallystick/jwt-lite'
+import { pause, systemClock } from '@tallystick/service-kit'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
+import { openFileKeys } from '../adapters/chain-keys-file.ts'
 import { POSTGRES_RECORDS } from '../adapters/postgres-record-database.ts'
+import { openPostgresRecordStore } from '../adapters/postgres-record-store.ts'
+import { runCare } from '../command/run-care.ts'
 import { EventReader } from '../mcp/event-reader.fixture.ts'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import type { WriteAnswer } from '../wire/write.ts'
-import { RESOURCE, TOKEN_SECRET, testEnvironment, WRITE_SECRET } from './care.fixture.ts'
+import {
+  RESOURCE,
+  TOKEN_SECRET,
+  testConfig,
+  testEnvironment,
+  WRITE_SECRET,
+} from './care.fixture.ts'
 
 const KEYS = createTokenKeys([Buffer.from(TOKEN_SECRET)])
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -39,7 +49,7 @@ export type RunningProcess = {
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
 }
 
-const tokenFor = (scope: string, sub = 'host'): string =>
+export const tokenFor = (scope: string, sub = 'host'): string =>
   mintToken({
     sub,
     scope,
@@ -130,6 +140,45 @@ export async function writeAt(
   return (await answer.json()) as WriteAnswer
 }
 
+type Topic = { readonly patient: string; readonly domain: string }
+
+async function runCommand(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<void> {
+  const errors: string[] = []
+  const code = await runCare({
+    arguments: [...words],
+    environment: { ...testEnvironment, ...environment },
+    clock: systemClock,
+    stdin: (async function* () {})(),
+    print: () => undefined,
+    printError: (line) => errors.push(line),
+  })
+  if (code !== 0) throw new Error(errors.join(' '))
+}
+
+async function writeManyTo(
+  store: Pick<Parameters<typeof openPostgresRecordStore>[0], 'databasePath' | 'url' | 'keys'>,
+  record: Topic,
+  count: number,
+): Promise<void> {
+  const { records } = await openPostgresRecordStore({
+    ...store,
+    clock: systemClock,
+    checkpointSeed: Buffer.alloc(32, 7),
+    origin: 'many',
+    pause: (ms) => pause(systemClock, ms),
+  })
+  const rest = { authorId: 'x', authorLabel: 'x', audience: 'user' } as const
+  await Promise.all(
+    Array.from({ length: count }, (_, at) =>
+      records.append({ ...record, ...rest, value: `${at}` }),
+    ),
+  )
+  await records.close()
+}
+
 /** A database with the records' schema, and processes on it. */
 export async function startCares(environment: Readonly<Record<string, string>> = {}) {
   const server: PostgresServer = startPostgres({ isOwn: true })
@@ -138,9 +187,19 @@ export async function startCares(environment: Readonly<Record<string, string>> =
   const { owner } = database
   await migratePostgresStore(POSTGRES_RECORDS, { url: owner, pause: async () => undefined })
   const started: ReturnType<typeof startServiceProcess>[] = []
+  const keysPath = join(folder, 'keys')
   return {
-    owner,
     sql: (text: string) => runSql(owner, text),
+    /** Runs a command of the operator on the store. */
+    command: (...words: string[]) =>
+      runCommand(words, { ...environment, DATABASE_URL: owner, CHAIN_KEYS_PATH: keysPath }),
+    /** Writes many values of a record as one more process would, as many as a group takes at once. */
+    writeMany: async (record: Topic, count: number): Promise<void> => {
+      const { SEAL_KEYS: keyRing } = testConfig(environment)
+      const keys = keyRing && (await openFileKeys(keysPath, keyRing))
+      const databasePath = join(folder, 'many')
+      await writeManyTo({ databasePath, url: database.as('care_app'), keys }, record, count)
+    },
     start: async (over: Readonly<Record<string, string>> = {}): Promise<RunningProcess> => {
       const process = startServiceProcess([MAIN], {
         ...testEnvironment,
@@ -148,6 +207,7 @@ export async function startCares(environment: Readonly<Record<string, string>> =
         PORT: '0',
         LOG_LEVEL: 'info',
         DATABASE_PATH: join(folder, `care-${started.length}`),
+        CHAIN_KEYS_PATH: keysPath,
         DATABASE_URL: database.as('care_app'),
         ...environment,
         ...over,
