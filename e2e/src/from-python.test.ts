@@ -1,0 +1,148 @@
+// Every block of docs/how-to/from-python.md, as a person would run it, beside the shared stack.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mintToken } from '@tallystick/jwt-lite'
+import { freePort } from '@tallystick/service-kit'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { ended, root } from './spawned-stack.ts'
+
+const stack = inject('stack')
+const page = readFileSync(join(root, 'docs/how-to/from-python.md'), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
+  ([, language = '', name = '', code = '']) => ({ language, name, code }),
+)
+const shell = blocks.filter(({ language }) => language === 'sh')
+const [install] = shell
+const inShell = (name: string, holds = ''): string =>
+  shell.find((block) => block.name === name && block.code.includes(holds))?.code ?? ''
+
+const RECORD = { patient: 'python-host', domain: 'medication' }
+const uri = `care://${RECORD.patient}/${RECORD.domain}`
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-python-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Some 60 MB from the index. */
+const INSTALL_MS = 240_000
+
+/** Why the blocks cannot run here; undefined if they can. A package index is somebody else's machine. */
+function missing(): string | undefined {
+  const python = spawnSync('python3', ['-c', 'import sys; print(sys.version_info >= (3, 10))'])
+  if (python.stdout?.toString().trim() !== 'True') return 'no Python 3.10 or newer'
+  const installed = spawnSync('bash', ['-ec', install?.code ?? 'false'], {
+    cwd: folder,
+    timeout: INSTALL_MS,
+  })
+  return installed.status === 0 ? undefined : 'its packages cannot be installed'
+}
+const reason = missing()
+
+function start(code: string, environment: Readonly<Record<string, string>> = {}) {
+  const { access, care } = stack.description
+  const here = code
+    .replaceAll('http://127.0.0.1:3001', access.baseUrl)
+    .replaceAll('http://127.0.0.1:3002', care.baseUrl)
+  const env = { ...process.env, ACCESS_URL: access.baseUrl, ...environment }
+  const child = spawn('bash', ['-ec', here], { cwd: folder, env, detached: true })
+  let output = ''
+  for (const pipe of [child.stdout, child.stderr])
+    pipe.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return { child, output: () => output }
+}
+
+async function run(code: string, environment?: Readonly<Record<string, string>>): Promise<string> {
+  const { child, output } = start(code, environment)
+  expect(await ended(child), output()).toBe(0)
+  return output()
+}
+
+async function write(value: string): Promise<void> {
+  const body = JSON.stringify({ ...RECORD, value, authorId: 'dr-osei' })
+  const timestamp = new Date().toISOString()
+  const { baseUrl, writeSecret } = stack.description.care
+  const signature = createHmac('sha256', writeSecret).update(`${timestamp}.${body}`).digest('hex')
+  const headers = {
+    'content-type': 'application/json',
+    'x-care-timestamp': timestamp,
+    'x-care-signature': signature,
+  }
+  expect((await fetch(`${baseUrl}/write`, { method: 'POST', headers, body })).status).toBe(200)
+}
+
+describe.skipIf(reason !== undefined)(
+  `from Python${reason === undefined ? '' : `: ${reason}`}`,
+  () => {
+    beforeAll(() => {
+      mkdirSync(join(folder, '.local'))
+      writeFileSync(join(folder, '.local/stack.json'), JSON.stringify(stack.description))
+      // `npm run agent` is the checkout's.
+      for (const name of ['package.json', 'packages', 'node_modules'])
+        symlinkSync(join(root, name), join(folder, name))
+      for (const { code, language, name } of blocks)
+        if (language === 'python') writeFileSync(join(folder, name), code)
+    })
+
+    test('the page’s shell blocks are those that are run here', () => {
+      expect(shell.map(({ name }) => name)).toEqual(['run', 'run', 'run', 'host', 'chain', 'run'])
+    })
+
+    test('the official x402 client pays for a grade', async () => {
+      expect(await run(inShell('run', 'pay.py'))).toMatch(/^200 \{"outcome":"GRADED"/)
+    })
+
+    test('and over MCP, with the official MCP client', async () => {
+      expect(await run(inShell('run', 'pay_mcp.py'))).toMatch(/^paid: True \{"outcome":"GRADED"/)
+    })
+
+    test('the official MCP client signs in by discovery, subscribes, and hears a correction', async () => {
+      const { signIn } = stack.description
+      if (signIn === undefined) throw new Error('the stack has no sign-in')
+      await write('Take one tablet.')
+      const browser = join(root, 'e2e/src/other-languages/sign-in-browser.ts')
+      const host = start(inShell('host').replace('care://heron/medication', uri), {
+        BROWSER: `${process.execPath} ${browser} %s &`,
+        PERSON: signIn.name,
+        PASSWORD: signIn.password,
+        CALLBACK: `http://127.0.0.1:${await freePort()}/callback`,
+      })
+      try {
+        await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+        await write('Take two tablets.')
+        expect(await ended(host.child), host.output()).toBe(0)
+      } finally {
+        if (host.child.exitCode === null && host.child.pid !== undefined)
+          process.kill(-host.child.pid, 'SIGKILL')
+      }
+      expect(host.output()).toContain('Take two tablets.')
+    })
+
+    test('a chain is checked with what every Python has', async () => {
+      const { care } = stack.description
+      const token = mintToken({
+        key: Buffer.from(care.tokenSecret),
+        nowSeconds: Date.now() / 1_000,
+        sub: 'auditor',
+        typ: 'care+jwt',
+        jti: 'auditor',
+        audience: care.mcpUrl,
+        scope: 'care.read.user',
+        lifetimeSeconds: 300,
+      })
+      const code = inShell('chain').replace('care://heron/medication', uri)
+      expect(await run(code, { ACCESS_TOKEN: token })).toMatch(
+        /^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m,
+      )
+      const altered = code.replace('|\n', "| sed 's/Take two/Take ten/' |\n")
+      await expect(run(`! { ${altered.trimEnd()}\n}`, { ACCESS_TOKEN: token })).resolves.toContain(
+        'BROKEN at version 2',
+      )
+    })
+
+    test('an agent pays in HBAR through the command', async () => {
+      expect(await run(inShell('run', 'hedera.py'))).toMatch(/granted/)
+    })
+  },
+)
