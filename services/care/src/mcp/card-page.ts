@@ -3,7 +3,7 @@
 // window.openai. Record text reaches the page only as textContent, and its policy allows no requests.
 
 import { UNSEEN } from '../wire/text-of-others.ts'
-import { TEXTS } from '../wire/texts.ts'
+import { say, TEXTS, type Texts } from '../wire/texts.ts'
 
 const STYLE = `
 :root{color-scheme:light dark}
@@ -12,12 +12,15 @@ h1{font-size:14px;font-weight:600;margin:0 0 8px}
 article{border-top:1px solid GrayText;padding:12px 0}
 .topic{font-size:13px;margin:0}
 .value{font-size:20px;margin:4px 0;white-space:pre-wrap}
-.correction{margin:8px 0 0;padding:8px 12px;border-left:4px solid Highlight}
+.correction{margin:8px 0 0;padding:8px 12px;border-inline-start:4px solid Highlight}
 .age{font-size:13px;margin:4px 0 0}
 [hidden]{display:none}
 `
 
-const SCRIPT = `
+/** A script's own text, in which no tag can end it. */
+const literal = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
+
+const scriptIn = ({ language, cardAsOf, cardUnchanged }: Texts): string => `
 'use strict'
 const TRANSLATED = ${JSON.stringify([...TEXTS.keys()])}
 const list = document.getElementById('records')
@@ -49,8 +52,8 @@ const show = (output) => {
     line(article, 'correction', record.retraction, around)
     list.append(article)
   }
-  if (output.asOf) asOf.textContent = 'As of ' + new Date(output.asOf).toLocaleString() + '.'
-  empty.textContent = 'Nothing has changed.'
+  if (output.asOf) asOf.textContent = ${literal(cardAsOf)}.replace('{time}', () => new Date(output.asOf).toLocaleString(${language === 'en' ? '' : literal(language)}))
+  empty.textContent = ${literal(cardUnchanged)}
   empty.hidden = records.length > 0
 }
 const host = window.parent
@@ -71,23 +74,24 @@ else if (host !== window)
   send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo: { name: 'tallystick-care', version: '1' }, appCapabilities: {} } })
 `
 
-export const CARD_PAGE = `<!doctype html>
-<html lang="en">
+/** The card, with its own words in a language (C37). */
+export const cardPage = (texts: Texts): string => `<!doctype html>
+<html lang="${texts.language}"${texts.isRightToLeft ? ' dir="rtl"' : ''}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>Care record</title>
+<title>${say(texts, 'cardName')}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>Care records</h1>
+<h1>${say(texts, 'cardHeading')}</h1>
 <p id="as-of" class="age"></p>
 <div id="records" aria-live="polite"></div>
-<p id="empty">No answer has arrived yet.</p>
+<p id="empty">${say(texts, 'cardEmpty')}</p>
 </main>
-<script>${SCRIPT}</script>
+<script>${scriptIn(texts)}</script>
 </body>
 </html>
 `

@@ -57,8 +57,8 @@ describe.skipIf(cannotRunReason !== undefined)(
       if (faults.length > 0) throw new Error(`The card had faults:\n${faults.join('\n')}`)
     })
 
-    const begin = async (): Promise<void> => {
-      fixture = await startMcp()
+    const begin = async (options: Parameters<typeof startMcp>[0] = {}): Promise<void> => {
+      fixture = await startMcp(options)
       session = await fixture.open(BOTH)
       ;({ page, faults } = await openPage(browser))
     }
@@ -163,6 +163,21 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(await page.locator('.correction').textContent()).toContain(`disregard “${BEFORE}`)
       },
     )
+
+    it('C37: it is in the service’s language, from the right where that is written so', async () => {
+      await begin({ language: 'ar' })
+      await fixture.write({ domain: 'tea', value: BEFORE })
+      const { text } = await readCard('ui://care/echo')
+      expect(text).toContain('لم يصل أي جواب بعد.')
+      await page.setContent(globalsHost(text, await whatsChanged()))
+      expect(await page.locator('#as-of').textContent()).toMatch(/^حتى .*2026/)
+      expect(await page.locator('h1').textContent()).toBe('سجلات الرعاية')
+      expect(await page.locator('html').getAttribute('dir')).toBe('rtl')
+      await page.evaluate(
+        `window.dispatchEvent(new CustomEvent('openai:set_globals', { detail: { globals: { toolOutput: { changed: [] } } } }))`,
+      )
+      expect(await page.locator('#empty').textContent()).toBe('لم يتغير شيء.')
+    })
 
     it('C39: on its own it says that no answer has arrived, and axe finds nothing to object to', async () => {
       await begin()

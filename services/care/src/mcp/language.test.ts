@@ -62,6 +62,43 @@ describe('C37: the language of a record', () => {
   })
 })
 
+describe('C37: what hosts show to people', () => {
+  it('a record’s title is in its language, in lists, searches and fetches', async () => {
+    const { resources } = (await session.result('resources/list')) as {
+      resources: { uri: string; title: string }[]
+    }
+    const titles = Object.fromEntries(resources.map(({ uri, title }) => [uri, title]))
+    expect(titles).toMatchObject({
+      'care://ann/tropfen': 'ann: tropfen',
+      'care://ann/gouttes': 'ann: gouttes',
+      'ui://care/echo': 'Carte avec ce qui vaut maintenant et ce que cela corrige',
+    })
+    expect(await toolAnswer('search', { query: 'gouttes' })).toMatchObject({
+      results: [{ title: 'ann: gouttes' }],
+    })
+    expect(await toolAnswer('fetch', { id: 'care://ann/tropfen' })).toMatchObject({
+      title: 'ann: tropfen',
+    })
+  })
+
+  it('titles of tools and all of prompts are in the service’s; what models read of tools is English', async () => {
+    const { tools } = (await session.result('tools/list')) as {
+      tools: { name: string; title: string; description: string }[]
+    }
+    expect(tools.find(({ name }) => name === 'search')).toMatchObject({
+      title: 'Chercher des fiches de soins',
+      description: expect.stringMatching(/^Finds care records/),
+    })
+    const shown = JSON.stringify(await session.result('prompts/list'))
+    expect(shown).toContain('Informer un soignant')
+    expect(shown).not.toMatch(/\b(?:the|Whose|Where|everything|What)\b/)
+    const given = { name: 'brief_carer', arguments: { patient: 'ann' } }
+    expect(await session.result('prompts/get', given)).toMatchObject({
+      description: 'Ce qui peut être dit',
+    })
+  })
+})
+
 describe('C37: what is said around a value', () => {
   it('is in the language of its record, in the text of a read and in `_meta`', async () => {
     const { content, spoken, meta } = await readRecord(session, 'care://ann/tropfen')

@@ -8,35 +8,34 @@ import { say, sayCount, type Texts, textsIn } from '../wire/texts.ts'
 import { changesSince, type PatientChanges } from './changes-since.ts'
 import { type CallContext, readChainPage, readVisible, recordText } from './visible-records.ts'
 
-const CURSOR = {
-  name: 'cursor',
-  description: 'Where to go on, from the end of the page before',
-  required: false,
-} as const
+const CURSOR = { name: 'cursor', description: 'cursorWhat', required: false } as const
+const PATIENT = { name: 'patient', description: 'patientWhat', required: true } as const
 
-/** The prompts as shown by `prompts/list`. */
+/** The prompts of `prompts/list`, which shows people their titles and descriptions in the service's language (C37). */
 export const PROMPTS = [
   {
     name: 'brief_carer',
-    title: 'Brief a carer',
-    description: 'Everything about a patient that may be spoken, each with its age.',
-    arguments: [{ name: 'patient', description: 'Whose records', required: true }, CURSOR],
+    title: 'briefTitle',
+    description: 'briefWhat',
+    arguments: [PATIENT, CURSOR],
   },
   {
     name: 'whats_changed',
-    title: 'What has changed',
-    description:
-      'The revisions of a patient’s records since a time, with the previous values, so that what was said can be taken back.',
-    arguments: [
-      { name: 'patient', description: 'Whose records', required: true },
-      { name: 'since', description: 'ISO 8601 time; everything without it', required: false },
-      CURSOR,
-    ],
+    title: 'changesTitle',
+    description: 'changesWhat',
+    arguments: [PATIENT, { name: 'since', description: 'sinceWhat', required: false }, CURSOR],
   },
 ] as const
 
-export async function listPrompts(): Promise<Result> {
-  return { prompts: PROMPTS }
+export async function listPrompts({ language }: CallContext): Promise<Result> {
+  const texts = textsIn(language)
+  const prompts = PROMPTS.map(({ name, title, description, arguments: given }) => ({
+    name,
+    title: say(texts, title),
+    description: say(texts, description),
+    arguments: given.map((each) => ({ ...each, description: say(texts, each.description) })),
+  }))
+  return { prompts }
 }
 
 export async function getPrompt(
@@ -44,15 +43,15 @@ export async function getPrompt(
   params: GetPromptRequestParams,
 ): Promise<Result> {
   const { name } = params
+  const texts = textsIn(context.language)
   if (name === 'brief_carer') {
     const query = parseParams(briefCarerParams, params).arguments
-    return promptResult('What may be said', await briefText(context, query))
+    return promptResult(say(texts, 'saidTitle'), await briefText(context, query))
   }
   if (name === 'whats_changed') {
     const query = parseParams(whatsChangedParams, params).arguments
-    const texts = textsIn(context.language)
     const changes = await changesSince(context, query)
-    return promptResult('What has changed', changedText(texts, query, changes))
+    return promptResult(say(texts, 'changesTitle'), changedText(texts, query, changes))
   }
   throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown prompt')
 }

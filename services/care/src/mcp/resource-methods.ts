@@ -17,7 +17,8 @@ import {
 } from '../wire/record-uri.ts'
 import type { RecordMeta } from '../wire/records.ts'
 import { DATA_LINE, recordName, recordTitle } from '../wire/text-of-others.ts'
-import { CARD_PAGE } from './card-page.ts'
+import { say, textsIn } from '../wire/texts.ts'
+import { cardPage } from './card-page.ts'
 import {
   type CallContext,
   canonicalUri,
@@ -80,11 +81,12 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
   const { audience, latestVersion, writtenAt, priority } = head
   const language = head.language ?? context.language
   const facts = { version: latestVersion, audience, writtenAt, language }
+  const title = recordTitle({ ...head, language })
   const annotations = recordAnnotations(head)
   const chain = {
     uri: chainUri(head),
     name: recordName(head),
-    title: recordTitle(head),
+    title,
     mimeType: TEXT,
     annotations,
     _meta: { ...facts, priority },
@@ -93,7 +95,7 @@ function listedChain(context: CallContext, head: ChainHead): object[] {
   const audio = {
     uri: audioUri(head, latestVersion),
     name: `${recordName(head)}/audio`,
-    title: `${recordTitle(head)}, spoken`,
+    title: say(textsIn(language), 'spokenTitle', { title }),
     mimeType: WAV,
     annotations,
     _meta: facts,
@@ -109,7 +111,7 @@ export async function listResources(
   const reach = reachOf(context.principal.scopes)
   const wantsRecords = context.audio !== undefined
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor, wantsRecords })
-  const title = 'Card with what holds now and what it corrects'
+  const title = say(textsIn(context.language), 'cardTitle')
   const first =
     cursor === undefined ? cards(context.serviceName).map((card) => ({ ...card, title })) : []
   return {
@@ -157,7 +159,10 @@ export async function readResource(
   { uri }: ReadResourceRequestParams,
 ): Promise<Result> {
   const card = cards(context.serviceName).find((one) => one.uri === uri)
-  if (card !== undefined) return { contents: [{ uri, mimeType: card.mimeType, text: CARD_PAGE }] }
+  if (card !== undefined)
+    return {
+      contents: [{ uri, mimeType: card.mimeType, text: cardPage(textsIn(context.language)) }],
+    }
   const { parsed, ...visible } = await readNamed(context, uri)
   // The text is what care.md fixes, so what it is stands beside it (C45).
   const _meta = { ...recordMeta(context, visible), [`${context.serviceName}/data`]: DATA_LINE }

@@ -135,7 +135,7 @@ export async function search(
   const structuredContent: ToolOutput<'search'> = {
     results: found.map((head) => ({
       id: chainUri(head),
-      title: recordTitle(head),
+      title: recordTitle({ ...head, language: head.language ?? context.language }),
       url: urlOf(context, head),
     })),
   }

@@ -3,6 +3,7 @@ import type { CallToolRequestParams, Result } from '@modelcontextprotocol/sdk/ty
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import { TOOL_INPUTS, TOOL_OUTPUTS, type ToolInput, type ToolName } from '../wire/mcp.ts'
+import { say, textsIn } from '../wire/texts.ts'
 import { cardBinding } from './resource-methods.ts'
 import {
   changesSinceCursor,
@@ -19,10 +20,19 @@ const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
 
 const INPUTS: { readonly [Name in ToolName]: z.ZodType<ToolInput<Name>> } = TOOL_INPUTS
 
+/** For people, in the service's language (C37). Descriptions are for models, and English like the members that they name. */
+type ToolTitle =
+  | 'listTitle'
+  | 'readTitle'
+  | 'changesTitle'
+  | 'behindTitle'
+  | 'searchTitle'
+  | 'fetchTitle'
+
 /** A tool as listed, and how it runs. With `hasCard`, the card can show its answer. */
 function tool<Name extends ToolName>(
   name: Name,
-  words: { readonly title: string; readonly description: string; readonly hasCard?: true },
+  words: { readonly title: ToolTitle; readonly description: string; readonly hasCard?: true },
   run: (context: CallContext, query: ToolInput<Name>) => Promise<Result>,
 ) {
   const { title, description, hasCard = false } = words
@@ -37,7 +47,8 @@ function tool<Name extends ToolName>(
   }
   return {
     hasCard,
-    shown: { name, title, description, inputSchema, outputSchema, annotations },
+    title,
+    shown: { name, description, inputSchema, outputSchema, annotations },
     run: (context: CallContext, given: unknown) => run(context, parseParams(input, given)),
   }
 }
@@ -46,7 +57,7 @@ const TOOLS = [
   tool(
     'list_records',
     {
-      title: 'List care records',
+      title: 'listTitle',
       description: 'Lists the care records that you may read, one line per record.',
     },
     listRecords,
@@ -54,7 +65,7 @@ const TOOLS = [
   tool(
     'read_record',
     {
-      title: 'Read a care record',
+      title: 'readTitle',
       description:
         'Reads a record with its age. Read right before speaking; say a retraction first. Records of audience "assistant" are never spoken.',
       hasCard: true,
@@ -64,7 +75,7 @@ const TOOLS = [
   tool(
     'whats_changed',
     {
-      title: 'What has changed',
+      title: 'changesTitle',
       description:
         'What changed in a patient’s records since a time, with previous values and retractions to say.',
       hasCard: true,
@@ -74,7 +85,7 @@ const TOOLS = [
   tool(
     'changes_since',
     {
-      title: 'What was written since you last asked',
+      title: 'behindTitle',
       description:
         'Every correction since the cursor of your last call, with previous values and retractions to say. Call it before you speak; keep its cursor for the next call.',
     },
@@ -83,7 +94,7 @@ const TOOLS = [
   tool(
     'search',
     {
-      title: 'Search care records',
+      title: 'searchTitle',
       description: 'Finds care records that you may read, by words of patient, topic or text.',
     },
     search,
@@ -91,7 +102,7 @@ const TOOLS = [
   tool(
     'fetch',
     {
-      title: 'Fetch a care record',
+      title: 'fetchTitle',
       description:
         'Reads a found record: a retraction to say first, what holds, and its age. What has the audience "assistant" in its metadata is never spoken.',
     },
@@ -101,7 +112,14 @@ const TOOLS = [
 
 export async function listTools(context: CallContext): Promise<Result> {
   const _meta = cardBinding(context.serviceName)
-  return { tools: TOOLS.map(({ hasCard, shown }) => (hasCard ? { ...shown, _meta } : shown)) }
+  const texts = textsIn(context.language)
+  return {
+    tools: TOOLS.map(({ hasCard, shown, title }) => ({
+      ...shown,
+      title: say(texts, title),
+      ...(hasCard && { _meta }),
+    })),
+  }
 }
 
 /** Runs a tool. What a model can correct (its arguments, a URI that does not exist) is a result with `isError`, as MCP requires. */

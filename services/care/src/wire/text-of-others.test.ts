@@ -205,6 +205,22 @@ describe('C45: text of others', () => {
     )
   })
 
+  it.each(['de', 'ar'])('C37: so does a title in another language: %s', (language) => {
+    fc.assert(
+      fc.property(hostileName, hostileName, (patient, domain) => {
+        const names = recordTitle({ patient, domain, language }).split(': ')
+        expect(names.map(decodeText)).toEqual([patient, domain])
+      }),
+      {
+        ...RUNS,
+        examples: [
+          ['ann: tea', 'of: '],
+          ['of ann', 'a:'],
+        ],
+      },
+    )
+  })
+
   it('JSON in a text is the same JSON; only the service’s members hold a URI that reads as a record', () => {
     fc.assert(
       fc.property(hostileText, hostileText, (value, label) => {

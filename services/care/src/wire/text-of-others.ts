@@ -6,7 +6,7 @@ import {
   lettersIn,
   QUOTATION_READS,
 } from './service-sentences.ts'
-import { ENGLISH, type Texts } from './texts.ts'
+import { ENGLISH, say, type Texts, textsIn } from './texts.ts'
 
 /**
  * Stands between what people wrote and every text that a model, a person or a terminal reads (C45). Nothing of theirs ends its
@@ -194,9 +194,25 @@ export function lineText(text: string): string {
   return isolate(inside, RIGHT_TO_LEFT)
 }
 
-/** How a person or a model reads what a record is about. The last ` of ` stands before the patient. */
-export const recordTitle = (slot: { readonly patient: string; readonly domain: string }): string =>
-  `${lineText(slot.domain)} of ${lineText(slot.patient).replace(/(^|[ \u2068])of(?= )/g, `$1${escapeAll('o')}f`)}`
+/**
+ * How a person or a model reads what a record is about, in its language. The last ` of ` of an English title stands before the
+ * patient; others have the patient, a colon that no name has before a space, and the topic.
+ */
+export function recordTitle(slot: {
+  readonly patient: string
+  readonly domain: string
+  readonly language?: string | undefined
+}): string {
+  const texts = textsIn(slot.language)
+  const patient = lineText(slot.patient)
+  return say(texts, 'title', {
+    domain: lineText(slot.domain),
+    patient:
+      texts.language === 'en'
+        ? patient.replace(/(^|[ \u2068])of(?= )/g, `$1${escapeAll('o')}f`)
+        : patient,
+  })
+}
 
 /** How a program shows it in a list: neither name holds a slash. */
 export const recordName = ({ patient, domain }: Parameters<typeof recordTitle>[0]): string =>

@@ -60,6 +60,28 @@ const messages = z.strictObject({
   more: message('cursor'),
   moreAtOnce: message('cursor'),
   nextTime: message('cursor'),
+  /** What hosts show to people. */
+  title: message('domain', 'patient'),
+  spokenTitle: message('title'),
+  cardTitle: message(),
+  cardName: message(),
+  cardHeading: message(),
+  cardAsOf: message('time'),
+  cardEmpty: message(),
+  cardUnchanged: message(),
+  briefTitle: message(),
+  briefWhat: message(),
+  saidTitle: message(),
+  changesTitle: message(),
+  changesWhat: message(),
+  patientWhat: message(),
+  sinceWhat: message(),
+  cursorWhat: message(),
+  listTitle: message(),
+  readTitle: message(),
+  behindTitle: message(),
+  searchTitle: message(),
+  fetchTitle: message(),
 })
 
 type Counted = Readonly<Record<string, string>>
