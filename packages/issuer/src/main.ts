@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** The authorization server's process; with a verb, its command. */
-import { runService } from '@tallystick/service-kit'
+import { runService, withCauses } from '@tallystick/service-kit'
 import { processTerminal } from '@tallystick/service-kit/command'
 import { GrantStoreUnavailable } from './adapters/grant-database.ts'
 import { PrivateFileUnusable } from './adapters/private-file.ts'
@@ -17,6 +17,6 @@ else
     create: createIssuer,
     startRefusal: (error) =>
       error instanceof PrivateFileUnusable || error instanceof GrantStoreUnavailable
-        ? `Nobody can sign in: ${error.message}`
+        ? withCauses(`Nobody can sign in: ${error.message}`, error)
         : undefined,
   })

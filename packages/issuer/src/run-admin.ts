@@ -1,7 +1,7 @@
 /** The verbs of `tallystick-issuer`: people and signing keys. Passwords come from standard input, never from an argument. */
 
 import { existsSync } from 'node:fs'
-import { databaseUrlField, isoNow } from '@tallystick/service-kit'
+import { databaseUrlField, isoNow, withCauses } from '@tallystick/service-kit'
 import {
   BadUsage,
   type CommandCall,
@@ -220,7 +220,7 @@ export async function runAdmin(terminal: CommandTerminal): Promise<ExitCode> {
       notes: NOTES,
       refusalOf: (error) =>
         error instanceof PrivateFileUnusable || error instanceof GrantStoreUnavailable
-          ? error.message
+          ? withCauses(error.message, error)
           : undefined,
     },
     terminal,

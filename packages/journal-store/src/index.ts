@@ -8,6 +8,7 @@ export { openDiskProbe } from './disk-probe.ts'
 export { headOfRow } from './journal.ts'
 export { type Lease, OWN_LEASE, OWN_PROCESS, type ProcessPlace } from './lease.ts'
 export { besideDatabase, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
+export { readSchema } from './read-schema.ts'
 export { bodyOfBytes } from './seal-keys.ts'
 export type { SqlConnection, SqlQuery } from './sql-connection.ts'
 export {

@@ -108,3 +108,4 @@ BEGIN
     RAISE EXCEPTION 'another process has this store open' USING ERRCODE = 'TS002';
   END IF;
 END $$;
+-- end of the schema

@@ -3,9 +3,9 @@
  * append-only: the service's role may run functions and change no row; triggers stop the owner too; and the signed checkpoint
  * exposes anyone who drops the triggers.
  */
-import { readFileSync } from 'node:fs'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import { readSchema } from './read-schema.ts'
 import type { Rows } from './store.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
 import { messageOf } from './unavailable.ts'
@@ -70,8 +70,7 @@ BEGIN
 END $$;`
 }
 
-const readJournalsSchema = (): string =>
-  readFileSync(new URL('./postgres-journals.schema.sql', import.meta.url), 'utf8')
+const JOURNALS_SCHEMA = new URL('./postgres-journals.schema.sql', import.meta.url)
 
 /** How many of a kind's migrations the store has. */
 export async function readSchemaVersion(rows: Rows, schema: string): Promise<number> {
@@ -103,7 +102,7 @@ export async function migratePostgresStore<Name extends string>(
     const applied = await readSchemaVersion((text) => line.tuples(text), schema)
     if (applied > migrations.length)
       throw new Error(`its schema ${applied} is newer than this program`)
-    if (applied === 0) await line.run(readJournalsSchema())
+    if (applied === 0) await line.run(readSchema(JOURNALS_SCHEMA, Unavailable))
     for (const migration of migrations.slice(applied)) await line.run(migration)
     if (applied < migrations.length)
       for (const [journal, table] of Object.entries<PostgresJournalTable>(journals))

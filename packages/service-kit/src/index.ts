@@ -71,3 +71,4 @@ export {
   type ServiceApp,
   type ServiceAppOptions,
 } from './service-app.ts'
+export { withCauses } from './with-causes.ts'

@@ -1,4 +1,4 @@
-import { runService } from '@tallystick/service-kit'
+import { runService, withCauses } from '@tallystick/service-kit'
 import { careConfigSchema } from './config.ts'
 import { RecordStoreUnavailable } from './domain/record-store.ts'
 import { refusedCare } from './refused-care.ts'
@@ -12,6 +12,6 @@ await runService({
   refused: refusedCare,
   startRefusal: (error) =>
     error instanceof RecordStoreUnavailable
-      ? `The records cannot be served: ${error.message}`
+      ? withCauses(`The records cannot be served: ${error.message}`, error)
       : undefined,
 })

@@ -1,4 +1,4 @@
-import { runService } from '@tallystick/service-kit'
+import { runService, withCauses } from '@tallystick/service-kit'
 import { gradingConfigSchema } from './config.ts'
 import { GradingStoreUnavailable } from './domain/grading-store.ts'
 import { refusedGrading } from './refused-grading.ts'
@@ -12,6 +12,6 @@ await runService({
   refused: refusedGrading,
   startRefusal: (error) =>
     error instanceof GradingStoreUnavailable || error instanceof WrongToken
-      ? `Grades cannot be served: ${error.message}`
+      ? withCauses(`Grades cannot be served: ${error.message}`, error)
       : undefined,
 })

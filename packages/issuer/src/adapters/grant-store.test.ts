@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testGrantStore } from './grant-store.contract.ts'
 import { GRANTS_SCHEMA, openPostgresGrants } from './postgres-grants.ts'
-import { openSqliteGrants, SQLITE_GRANTS } from './sqlite-grants.ts'
+import { openSqliteGrants, readGrantsSchema } from './sqlite-grants.ts'
 
 const PAUSE = { pause: (ms: number) => new Promise<void>((done) => void setTimeout(done, ms)) }
 
@@ -51,7 +51,7 @@ describe.skipIf(postgresMissing !== undefined)(`on PostgreSQL${skipped}`, () => 
   it('both engines hold the same columns; keys are in a file beside SQLite', async () => {
     const { owner } = await server.database()
     await (await openPostgresGrants({ ...PAUSE, url: owner })).close()
-    const sqlite = { migrations: [SQLITE_GRANTS] }
+    const sqlite = { migrations: [readGrantsSchema()] }
     expect(
       await findColumnDifferences({ files: [sqlite], ownerUrl: owner, schema: GRANTS_SCHEMA }),
     ).toEqual(['cookie_keys: PostgreSQL alone', 'signing_keys: PostgreSQL alone'])

@@ -22,3 +22,4 @@ CREATE TABLE signing_keys (
   added_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE cookie_keys (secret text PRIMARY KEY);
+-- end of the schema

@@ -1,5 +1,5 @@
 /** Grants in PostgreSQL, for any number of processes (C27). Whoever the URL names owns the schema and makes it at the first opening. */
-import { readFileSync } from 'node:fs'
+import { readSchema } from '@tallystick/journal-store'
 import {
   openWriteProbe,
   PostgresConnection,
@@ -11,7 +11,7 @@ import { newCookieKey, newSigningKey } from './signing-keys.ts'
 
 export const GRANTS_SCHEMA = 'issuer'
 
-const TABLES = readFileSync(new URL('./postgres-grants.schema.sql', import.meta.url), 'utf8')
+const TABLES = new URL('./postgres-grants.schema.sql', import.meta.url)
 const FIND_SCHEMA = 'SELECT 1 AS found FROM pg_namespace WHERE nspname = $1'
 
 /** The tables and the first keys. */
@@ -24,7 +24,7 @@ function prepareTables(writes: PostgresConnection): Promise<void> {
     if (known.length > 0) return
     await query(`CREATE SCHEMA ${GRANTS_SCHEMA}`)
     // A prepared statement is one command.
-    await query(`DO $tables$ BEGIN ${TABLES} END $tables$`)
+    await query(`DO $tables$ BEGIN ${readSchema(TABLES, GrantStoreUnavailable)} END $tables$`)
     const { kid, ...key } = newSigningKey()
     await query('INSERT INTO signing_keys (kid, jwk) VALUES ($1, $2)', [
       kid,

@@ -15,3 +15,4 @@ CREATE TABLE IF NOT EXISTS kept (
 CREATE INDEX IF NOT EXISTS kept_by_grant ON kept (grant_id) WHERE grant_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS kept_by_uid ON kept (model, uid) WHERE uid IS NOT NULL;
 CREATE INDEX IF NOT EXISTS kept_by_end ON kept (expires_at) WHERE expires_at IS NOT NULL;
+-- end of the schema

@@ -1,7 +1,8 @@
 /** Grants in a file. Only its owner may read it, like the keys beside it: a reader can act as anybody until the tokens in it expire. */
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { readSchema } from '@tallystick/journal-store'
 import {
   type GrantDatabase,
   type GrantRow,
@@ -9,12 +10,11 @@ import {
   type GrantValue,
 } from './grant-database.ts'
 
-export const SQLITE_GRANTS = readFileSync(
-  new URL('./sqlite-grants.schema.sql', import.meta.url),
-  'utf8',
-)
+export const readGrantsSchema = (): string =>
+  readSchema(new URL('./sqlite-grants.schema.sql', import.meta.url), GrantStoreUnavailable)
 
 function openFile(path: string): DatabaseSync {
+  const schema = readGrantsSchema()
   try {
     if (path !== ':memory:') {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -23,7 +23,7 @@ function openFile(path: string): DatabaseSync {
     }
     const database = new DatabaseSync(path)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    database.exec(SQLITE_GRANTS)
+    database.exec(schema)
     return database
   } catch (cause) {
     throw new GrantStoreUnavailable(`${path} cannot be opened`, { cause })

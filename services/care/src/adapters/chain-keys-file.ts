@@ -1,6 +1,6 @@
 // The keys of chains in a file of SQLite beside or apart from the records, and copies of the keys of any place, which are such
 // files too.
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import {
   guardsOf,
@@ -8,6 +8,7 @@ import {
   openDiskProbe,
   openSqliteFile,
   openSqliteRows,
+  readSchema,
   runAtOnce,
   type SqliteFileKind,
 } from '@tallystick/journal-store'
@@ -28,7 +29,14 @@ import {
 /** What the file is. */
 export const CHAIN_KEYS = {
   applicationId: 0x54616c6b, // Talk
-  migrations: [readFileSync(new URL('./sqlite-chain-keys.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(
+        new URL('./sqlite-chain-keys.schema.sql', import.meta.url),
+        RecordStoreUnavailable,
+      ),
+    ]
+  },
   // Erasing writes beside a running service, for milliseconds.
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,

@@ -1,6 +1,6 @@
 // The keys of chains in a PostgreSQL of their own (C43). Whoever the URL names owns the schema and makes it at the first
 // opening. Backups of that server hold destroyed keys for as long as they are kept.
-import { readFileSync } from 'node:fs'
+import { readSchema } from '@tallystick/journal-store'
 import {
   MAKE_OWN,
   openWriteProbe,
@@ -23,7 +23,7 @@ import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 
 export const CHAIN_KEYS_SCHEMA = 'care_keys'
 
-const TABLES = readFileSync(new URL('./postgres-chain-keys.schema.sql', import.meta.url), 'utf8')
+const TABLES = new URL('./postgres-chain-keys.schema.sql', import.meta.url)
 
 /** Whoever adds or destroys keys: without it, a key could be added beside the destruction of its chain's. */
 const ALONE = `SELECT pg_advisory_xact_lock(hashtextextended('${CHAIN_KEYS_SCHEMA}', 0))`
@@ -158,6 +158,6 @@ function prepareTables(writes: PostgresConnection): Promise<void> {
     if (known.length > 0) return
     await query(`CREATE SCHEMA ${CHAIN_KEYS_SCHEMA}`)
     // A prepared statement is one command.
-    await query(`DO $tables$ BEGIN ${TABLES} END $tables$`)
+    await query(`DO $tables$ BEGIN ${readSchema(TABLES, RecordStoreUnavailable)} END $tables$`)
   })
 }

@@ -10,3 +10,4 @@ CREATE TABLE erasures (
   actor text NOT NULL,
   reason text NOT NULL
 );
+-- end of the schema

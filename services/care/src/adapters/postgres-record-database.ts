@@ -1,5 +1,5 @@
 // The records on PostgreSQL: postgres-records.schema.sql, and what moves between the engines.
-import { readFileSync } from 'node:fs'
+import { readSchema } from '@tallystick/journal-store'
 import type {
   PostgresJournalTable,
   PostgresStoreKind,
@@ -31,7 +31,11 @@ export const POSTGRES_RECORDS = {
   schema: 'care',
   appRole: 'care_app',
   journals: { user: journalOf('user'), assistant: journalOf('assistant') },
-  migrations: [readFileSync(new URL('./postgres-records.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(new URL('./postgres-records.schema.sql', import.meta.url), RECORDS.Unavailable),
+    ]
+  },
   writesPerCommitMax: RECORDS.writesPerCommitMax,
   Unavailable: RECORDS.Unavailable,
   Behind: RECORDS.Behind,

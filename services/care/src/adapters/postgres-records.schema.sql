@@ -213,3 +213,4 @@ CREATE TABLE event_receivers (
   until_ms bigint NOT NULL
 );
 GRANT INSERT, UPDATE, DELETE ON event_subscriptions, event_receivers TO care_app;
+-- end of the schema

@@ -1,10 +1,10 @@
 // Rows beside the records: sessions, audit rows, revoked tokens, who read what, and webhook subscriptions. On SQLite they
 // are in a second file, on PostgreSQL in the schema of the records.
-import { readFileSync } from 'node:fs'
 import {
   messageOf,
   openSqliteFile,
   openSqliteReader,
+  readSchema,
   type SqlConnection,
   SqliteConnection,
   type SqliteFileKind,
@@ -14,7 +14,11 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 /** The file on SQLite. */
 export const SIDE_ROWS = {
   applicationId: 0x54616c73, // Tals
-  migrations: [readFileSync(new URL('./sqlite-side-rows.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(new URL('./sqlite-side-rows.schema.sql', import.meta.url), RecordStoreUnavailable),
+    ]
+  },
   // A statement waits so long for a command's, which takes some milliseconds; the service is blocked meanwhile.
   busyTimeoutMs: 500,
   Unavailable: RecordStoreUnavailable,

@@ -10,3 +10,4 @@ CREATE TABLE erasures (
   actor TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;
+-- end of the schema

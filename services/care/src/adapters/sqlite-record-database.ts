@@ -1,8 +1,7 @@
 // The file that holds the records (sqlite-records.schema.sql): its journals, and what its failures become. A version is one row
 // of its audience's table, and that table in order of `at` is the journal: audiences are separate down to the pages. A row's
 // body is the journal entry; nothing else stores the record's content.
-import { readFileSync } from 'node:fs'
-import { besideDatabase, guardsOf, type SqliteKind } from '@tallystick/journal-store'
+import { besideDatabase, guardsOf, readSchema, type SqliteKind } from '@tallystick/journal-store'
 import { RecordStoreUnavailable, StoreBehind } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 
@@ -34,7 +33,11 @@ export const RECORDS = {
   isAlone: true,
   // A page of a list reads two hundred pages, all over a large file.
   cacheKib: 16_384,
-  migrations: [readFileSync(new URL('./sqlite-records.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(new URL('./sqlite-records.schema.sql', import.meta.url), RecordStoreUnavailable),
+    ]
+  },
   // An operator's verb writes in transactions of a few milliseconds while the service runs.
   busyTimeoutMs: 2_000,
   isCheckedAtOpening: true,

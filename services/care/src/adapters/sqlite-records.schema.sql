@@ -97,3 +97,4 @@ CREATE TABLE frees (
   actor TEXT NOT NULL,
   reason TEXT NOT NULL
 ) STRICT;
+-- end of the schema

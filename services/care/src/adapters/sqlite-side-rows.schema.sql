@@ -85,3 +85,4 @@ CREATE TABLE event_receivers (
   receiver TEXT PRIMARY KEY, -- hash of principal, program, URL and secret
   until_ms INTEGER NOT NULL
 ) STRICT;
+-- end of the schema

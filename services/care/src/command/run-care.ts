@@ -1,3 +1,4 @@
+import { withCauses } from '@tallystick/service-kit'
 import {
   type CommandTerminal,
   type CommandVerb,
@@ -49,7 +50,7 @@ const NOTES = [
 ]
 
 const refusalOf = (error: unknown): string | undefined =>
-  error instanceof RecordStoreUnavailable ? error.message : undefined
+  error instanceof RecordStoreUnavailable ? withCauses(error.message, error) : undefined
 
 /** Runs one line of `care` and returns its exit code. No verb prints what controls a terminal (C45). Bugs throw. */
 export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {

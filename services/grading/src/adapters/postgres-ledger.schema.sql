@@ -92,3 +92,4 @@ CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key, serial
   WHERE idempotency_key IS NOT NULL;
 CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;
 GRANT INSERT, UPDATE, DELETE ON reservations TO grading_app;
+-- end of the schema

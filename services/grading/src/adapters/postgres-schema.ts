@@ -1,5 +1,5 @@
 /** The store on PostgreSQL: postgres-ledger.schema.sql. */
-import { readFileSync } from 'node:fs'
+import { readSchema } from '@tallystick/journal-store'
 import type { PostgresStoreKind } from '@tallystick/journal-store/postgres'
 import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-store.ts'
 
@@ -18,7 +18,11 @@ export const POSTGRES_LEDGER = {
       ],
     },
   },
-  migrations: [readFileSync(new URL('./postgres-ledger.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(new URL('./postgres-ledger.schema.sql', import.meta.url), GradingStoreUnavailable),
+    ]
+  },
   // They hold the head's lock, and a paid pick waits for it.
   writesPerCommitMax: 256,
   Unavailable: GradingStoreUnavailable,

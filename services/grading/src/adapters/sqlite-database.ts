@@ -2,12 +2,12 @@
  * SQLite's two files, the ledger and the reservations beside it: how they are opened. Every transaction
  * is fsynced (WAL, synchronous = FULL), so an acknowledged write is on disk (G4).
  */
-import { readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import {
   besideDatabase,
   guardsOf,
   openSqliteFile,
+  readSchema,
   type SqliteFileKind,
   type SqliteKind,
 } from '@tallystick/journal-store'
@@ -16,7 +16,11 @@ import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-s
 /** The ledger's store, which several processes may write. */
 export const LEDGER = {
   applicationId: 0x54616c47, // TalG
-  migrations: [readFileSync(new URL('./sqlite-ledger.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(new URL('./sqlite-ledger.schema.sql', import.meta.url), GradingStoreUnavailable),
+    ]
+  },
   // An entry has about a kilobyte: three leave a quarter of a 4 KiB page empty, and an import would move four times as many pages.
   pageBytes: 16_384,
   // An import commits several times a second.
@@ -42,7 +46,14 @@ export const LEDGER = {
 
 export const RESERVATIONS: SqliteFileKind = {
   applicationId: 0x54616c50, // TalP
-  migrations: [readFileSync(new URL('./sqlite-reservations.schema.sql', import.meta.url), 'utf8')],
+  get migrations() {
+    return [
+      readSchema(
+        new URL('./sqlite-reservations.schema.sql', import.meta.url),
+        GradingStoreUnavailable,
+      ),
+    ]
+  },
   // Transactions of single rows.
   busyTimeoutMs: 2_000,
   Unavailable: GradingStoreUnavailable,

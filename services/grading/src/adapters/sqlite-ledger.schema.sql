@@ -60,3 +60,4 @@ CREATE TABLE meta (
 ) STRICT;
 INSERT INTO meta VALUES -- salts payer tags and hidden prices; it moves with the ledger
   ('payer_secret', lower(hex(randomblob(32))));
+-- end of the schema

@@ -22,3 +22,4 @@ CREATE INDEX reservations_unsettled ON reservations (payer) WHERE state = 'reser
 CREATE INDEX reservations_by_fingerprint ON reservations (payer, fingerprint) WHERE keeps_answer AND answered_by IS NULL;
 CREATE INDEX reservations_by_key ON reservations (payer, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX reservations_by_origin ON reservations (answered_by) WHERE answered_by IS NOT NULL;
+-- end of the schema

@@ -1,3 +1,4 @@
+import { withCauses } from '@tallystick/service-kit'
 import {
   type CommandTerminal,
   type CommandVerb,
@@ -37,7 +38,7 @@ const NOTES = [
 ]
 
 const refusalOf = (error: unknown): string | undefined =>
-  error instanceof GradingStoreUnavailable ? error.message : undefined
+  error instanceof GradingStoreUnavailable ? withCauses(error.message, error) : undefined
 
 /** Runs one line of `grading` and returns its exit code. Bugs throw. */
 export async function runGrading(terminal: CommandTerminal): Promise<ExitCode> {
