@@ -19,9 +19,11 @@ import { openReadTrail, readPatientRows } from './adapters/read-trail.ts'
 import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
+import { openUnheardRows } from './adapters/unheard-rows.ts'
 import { openWitnesses, type Witnesses } from './adapters/witnesses.ts'
 import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
+import type { CareRecord } from './domain/care-record.ts'
 import { EventDeliverer } from './domain/event-deliverer.ts'
 import type { EventReport } from './domain/event-subscription.ts'
 import { KnownNames } from './domain/known-names.ts'
@@ -144,6 +146,10 @@ async function openMcp(
   })
 }
 
+/** On a file the corrections that nobody heard are this process's. */
+const shareUnheard = ({ lease, sides }: Stores): McpEndpointDeps['unheardOfAll'] =>
+  sides.engine === 'postgres' ? { lease, rows: openUnheardRows(sides, lease) } : undefined
+
 /** MCP Events by webhook, if configured (C22). */
 function openEvents(
   { config, clock }: CareServiceOptions,
@@ -151,7 +157,7 @@ function openEvents(
     readonly stores: Stores
     readonly isRevoked: IsRevoked
     /** A receiver took the newest version of a record. */
-    readonly onHeard: (uri: string) => void
+    readonly onHeard: (record: CareRecord) => void
     readonly observe: (report: EventReport) => void
   },
 ) {
@@ -170,7 +176,6 @@ function openEvents(
     isShared: sides.engine === 'postgres',
     deliver: webhook.deliver,
     chance: Math.random,
-    onHeard: (record) => of.onHeard(chainUri(record)),
   })
   const methods = createEventMethods({
     ...common,
@@ -305,10 +310,11 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
     telemetry.onMcp(event)
     webhook.tell(event)
   }
-  const onHeard = (uri: string): void => mcp.heard(uri)
+  const onHeard = (record: CareRecord) => mcp.heard(chainUri(record), record.version)
   const events = openEvents(options, { stores, isRevoked, onHeard, observe: telemetry.onEvents })
   const { deliverer, extensions } = events
-  const read = { store, sessions, tokens, modernTokens, extensions }
+  const unheardOfAll = shareUnheard(stores)
+  const read = { store, sessions, tokens, modernTokens, extensions, unheardOfAll }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
   const verifier = ending(createChainVerifier({ store, clock, isoOf, ...restsOf(store.journals) }))

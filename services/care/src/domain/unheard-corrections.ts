@@ -11,7 +11,7 @@ import { placeBehind, type RecordStore } from './record-store.ts'
 import type { RestoredSessions, SessionStore, StoredUnheard } from './session-store.ts'
 
 /** Corrections remembered, about 3 MB. Beyond that the oldest is forgotten: its alert was raised long ago. */
-const UNHEARD_MAX = 10_000
+export const UNHEARD_MAX = 10_000
 
 /** Versions judged in one go at a start. */
 const PAGE_VERSIONS = 256
@@ -27,7 +27,7 @@ export type SilentFollower = {
 type ReadRecords = Pick<RecordStore, 'behind' | 'revisions'>
 
 /** Versions of speakable records from a place to before another one, in the order of commits. */
-async function* speakableFrom(from: number, to: number, { behind, revisions }: ReadRecords) {
+export async function* speakableFrom(from: number, to: number, { behind, revisions }: ReadRecords) {
   for (let next = from; next < to; ) {
     const range = { from: next, to, limit: PAGE_VERSIONS }
     const versions = await behind({ reach: [{ audience: 'user' }], ...range })
@@ -40,7 +40,24 @@ async function* speakableFrom(from: number, to: number, { behind, revisions }: R
   }
 }
 
-export type UnheardCorrections = ReturnType<typeof createUnheardCorrections>
+/** Whether a version takes back what its record said before. */
+export const isCorrection = (record: CareRecord, previous: CareRecord | undefined): boolean =>
+  record.audience === 'user' && previous !== undefined && previous.value !== record.value
+
+export type UnheardCorrections = {
+  /** A version was written here. An earlier correction of the same record that went unheard keeps its start time. */
+  readonly written: (record: CareRecord, previous: CareRecord | undefined, place: number) => void
+  /** Somebody has heard that a record changed, or read its newest version; without a version, there is none any more. */
+  readonly heard: (uri: string, version?: number) => void
+  /** Takes over an earlier process's corrections, and those that it had not judged; overdue ones raise an alert again. */
+  restore(
+    left: Pick<RestoredSessions, 'unheard' | 'judgedTo'>,
+    records: ReadRecords & Pick<RecordStore, 'journals'>,
+  ): Promise<void>
+  /** Those that raised an alert, the oldest first. */
+  alerted(): readonly StoredUnheard[]
+  stop(): void
+}
 
 export function createUnheardCorrections(deps: {
   readonly clock: { unixMs(): number; after(ms: number, run: () => void): () => void }
@@ -48,7 +65,7 @@ export function createUnheardCorrections(deps: {
   readonly waitMs: number
   readonly store: Pick<SessionStore, 'save'>
   readonly onAlert: (correction: StoredUnheard) => void
-}) {
+}): UnheardCorrections {
   const { clock, onAlert, store, waitMs } = deps
   /** In the order in which they were first unheard. */
   const waiting = new Map<string, StoredUnheard>()
@@ -81,11 +98,9 @@ export function createUnheardCorrections(deps: {
     cancelTimer = undefined
   }
 
-  /** A version was written. An earlier correction of the same record that went unheard keeps its start time. */
   const written = (record: CareRecord, previous: CareRecord | undefined, place: number): void => {
     judgedTo = Math.max(judgedTo, place + 1)
-    const isCorrection = previous !== undefined && previous.value !== record.value
-    if (waitMs === 0 || record.audience !== 'user' || !isCorrection) return
+    if (waitMs === 0 || !isCorrection(record, previous)) return
     const uri = chainUri(record)
     const sinceMs = waiting.get(uri)?.sinceMs ?? parseIsoTime(record.writtenAt) ?? clock.unixMs()
     waiting.set(uri, { uri, version: record.version, sinceMs })
@@ -97,13 +112,8 @@ export function createUnheardCorrections(deps: {
 
   return {
     written,
-    /** Somebody has heard that a record changed, or read its newest version. */
     heard: forget,
-    /** Takes over an earlier process's corrections, and those that it had not judged; overdue ones raise an alert again. */
-    async restore(
-      left: Pick<RestoredSessions, 'unheard' | 'judgedTo'>,
-      records: ReadRecords & Pick<RecordStore, 'journals'>,
-    ): Promise<void> {
+    async restore(left, records) {
       const to = placeBehind(records.journals)
       judgedTo = waitMs === 0 ? to : Math.min(left.judgedTo ?? to, to)
       if (waitMs > 0) {
@@ -116,7 +126,6 @@ export function createUnheardCorrections(deps: {
       store.save([judged()])
       arm()
     },
-    /** Those that raised an alert, the oldest first. */
     alerted: (): readonly StoredUnheard[] =>
       [...waiting.values()].filter(({ uri }) => alerts.has(uri)),
     stop,

@@ -52,7 +52,7 @@ type Shared = {
   readonly clock: Clock
   readonly limits: McpLimits
   readonly isRevoked: IsRevoked
-  readonly onUpdate: (uri: string) => void
+  readonly onUpdate: (uri: string, version: number) => void
   /** From 0 to below 1. */
   readonly chance: () => number
   readonly follower: Pick<
@@ -217,7 +217,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
       events += `id: ${eventIds.write(session.number, position)}\n${text}`
       if (isBefore(session.carried, position)) session.carried = position
       if (happening.slot.audience === 'user') this.framesSent += 1
-      if (isUpdate) onUpdate(happening.uri)
+      if (isUpdate) onUpdate(happening.uri, happening.version)
     }
     this.#position = happening.end
     return events

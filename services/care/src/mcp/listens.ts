@@ -77,7 +77,7 @@ class Listen extends OpenStream<ListenParts> {
   /** The backlog of a reader that accepts nothing. */
   #waiting = { frames: 0, bytes: 0 }
   /** Updates not yet sent to a stalled reader. */
-  #unsaid: string[] = []
+  #unsaid: (readonly [uri: string, version: number])[] = []
   readonly #since = this.options.place()
 
   protected get keepAliveText(): string {
@@ -98,13 +98,13 @@ class Listen extends OpenStream<ListenParts> {
   }
 
   /** Announces the granted part of what happened, if the token is still good and may read the record. */
-  tell({ changesList, place, slot, uri: about }: Happening): void {
+  tell({ changesList, place, slot, uri: about, version }: Happening): void {
     const { claims, granted } = this.options
     if (place < this.#since || this.isOver() || !mayRead(claims.scopes, slot)) return
     const spellings = granted.uris.get(about) ?? []
     for (const uri of spellings) this.#notify('notifications/resources/updated', { uri })
-    if (spellings.length > 0 && this.isStalled) this.#unsaid.push(about)
-    else if (spellings.length > 0) this.options.onUpdate(about)
+    if (spellings.length > 0 && this.isStalled) this.#unsaid.push([about, version])
+    else if (spellings.length > 0) this.options.onUpdate(about, version)
     const hearsList = granted.wantsList && changesList
     if (hearsList) this.#notify('notifications/resources/list_changed', {})
     if (slot.audience === 'user') this.framesSent += spellings.length + (hearsList ? 1 : 0)
@@ -120,7 +120,7 @@ class Listen extends OpenStream<ListenParts> {
   }
 
   protected onDrain(): void {
-    for (const uri of this.#unsaid.splice(0)) this.options.onUpdate(uri)
+    for (const said of this.#unsaid.splice(0)) this.options.onUpdate(...said)
   }
 
   protected backlog() {

@@ -7,6 +7,7 @@ import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
+import { createSharedUnheard } from '../domain/shared-unheard.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
 import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
 import {
@@ -61,6 +62,10 @@ export type McpEndpointDeps = Pick<McpServices, 'store' | 'clock' | 'serviceName
     readonly allowedOrigins?: readonly string[] | undefined
     /** Opened by the caller, who also closes it after `close`. */
     readonly sessions: SessionStore
+    /** Where several processes serve the records: who raises alerts, and the rows that they share. */
+    readonly unheardOfAll?:
+      | Pick<Parameters<typeof createSharedUnheard>[0], 'lease' | 'rows'>
+      | undefined
     /** For audience `BASE_URL` + `/mcp`. */
     readonly tokens: TokenCheck
     /** For audience `BASE_URL` + `/mcp/2026-07-28`. */
@@ -111,11 +116,10 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     isHeard: () => streams.count() + listens.count() > 0,
     tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
   })
-  const unheard = createUnheardCorrections({
-    clock,
-    store: kept,
+  const unheard = openUnheard(deps, {
     waitMs: limits.unheardMs,
     onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
+    onFailure,
   })
   const streamed = { clock, limits, isRevoked, onFailure }
   const streams = createStreamKeeper({
@@ -158,6 +162,15 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     ...operating({ ...shared, streams, unwatch }, addRoutes),
   }
 }
+
+/** Of this process alone, or of all that serve the records. */
+const openUnheard = (
+  { clock, sessions, store, unheardOfAll }: McpEndpointDeps,
+  on: Omit<Parameters<typeof createSharedUnheard>[0], 'clock' | 'lease' | 'records' | 'rows'>,
+): UnheardCorrections =>
+  unheardOfAll === undefined
+    ? createUnheardCorrections({ ...on, clock, store: sessions })
+    : createSharedUnheard({ ...on, ...unheardOfAll, clock, records: store })
 
 /** Reads the records ahead of the first search; what cannot be read now, that reads, or says why not. */
 function openRecordIndex(

@@ -32,7 +32,7 @@ export type OpenStreamOptions = {
   readonly limits: McpLimits
   readonly clock: Clock
   /** The reader was told that a record it follows has changed. */
-  readonly onUpdate: (uri: string) => void
+  readonly onUpdate: (uri: string, version: number) => void
   /** Called once. Each kind is given its own streams. */
   onEnd(stream: OpenStream, reason: StreamEnd): void
 }

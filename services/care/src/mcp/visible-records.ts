@@ -149,8 +149,8 @@ function visibleVersion(
 }
 
 /** The newest version was served. A writer reads only to see what is stored, so that does not count as heard. */
-export function noteHeard({ principal, unheard }: CallContext, slot: ChainSlot): void {
-  if (!isWriter(principal.scopes)) unheard.heard(chainUri(slot))
+export function noteHeard({ principal, unheard }: CallContext, newest: CareRecord): void {
+  if (!isWriter(principal.scopes)) unheard.heard(chainUri(newest), newest.version)
 }
 
 /** What is said in place of a value by a version that withdraws its record (C40). */

@@ -1,0 +1,33 @@
+// Corrections that nobody has heard yet, as rows that several processes share (C29).
+import type { Lease } from '@tallystick/journal-store'
+import type { StoredUnheard } from '../domain/session-store.ts'
+import type { UnheardRows } from '../domain/shared-unheard.ts'
+import type { SideRows } from './side-rows.ts'
+
+const READ = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
+/** One that went unheard keeps its time. */
+const KEEP = `INSERT INTO mcp_unheard VALUES ($1, $2, $3) ON CONFLICT (uri) DO UPDATE SET version = excluded.version`
+const JUDGED = `INSERT INTO mcp_judged VALUES (1, $1) ON CONFLICT (number) DO UPDATE SET place = excluded.place`
+
+export const openUnheardRows = (side: SideRows, lease: Pick<Lease, 'require'>): UnheardRows => ({
+  read: async () => {
+    const [waiting, judged] = await Promise.all([
+      side.read<StoredUnheard>(READ),
+      side.read<{ readonly place: number }>('SELECT place FROM mcp_judged'),
+    ])
+    return { waiting, judgedTo: judged[0]?.place }
+  },
+  judge: async ({ corrections, judgedTo }, epoch) => {
+    await side.transaction((query) =>
+      Promise.all([
+        lease.require(query, epoch),
+        ...corrections.map(({ sinceMs, uri, version }) => query(KEEP, [uri, version, sinceMs])),
+        query(JUDGED, [judgedTo]),
+      ]),
+    )
+  },
+  heard: async (uri, version) => {
+    const sql = 'DELETE FROM mcp_unheard WHERE uri = $1 AND version <= $2'
+    await side.transaction((query) => query(sql, [uri, version]))
+  },
+})
