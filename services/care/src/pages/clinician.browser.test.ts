@@ -172,6 +172,8 @@ describePages((pages) => {
       expect(await page.isVisible('#secret')).toBe(true)
       await page.fill('#read-token', service.token(USER, -60))
       await says('has expired')
+      await page.fill('#read-token', service.token(''))
+      await says('grants no right at this service')
       await page.fill('#read-token', 'nonsense')
       await says('This is not a token')
       pages.forgive()

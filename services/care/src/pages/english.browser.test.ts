@@ -42,11 +42,9 @@ const UNHEARD = {
   silent: [{ sub: 'kitchen', since, records: 3, uris: [uri] }],
 }
 
-/** Every language where a run may be long, else one from each side. */
+/** One language has every state; that the words of the others are not English's, page-words.test.ts shows. */
 const LANGUAGES =
-  process.env['TALLYSTICK_LONG'] === '1'
-    ? ['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'tr']
-    : ['ar', 'de']
+  process.env['TALLYSTICK_LONG'] === '1' ? ['ar', 'de', 'es', 'fr', 'it', 'nl', 'pl', 'tr'] : ['de']
 
 describePages((pages) => {
   it.each(LANGUAGES)('C37: %s: no page shows English, in any of its states', async (language) => {

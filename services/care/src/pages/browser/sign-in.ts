@@ -16,12 +16,19 @@ type SignedIn = Extract<SignIn, { kind: 'signed-in' }>
 const REFUSAL_WORDS: Readonly<
   Record<
     string,
-    'expired' | 'notYetValid' | 'revoked' | 'wrongAudience' | 'badSignature' | 'malformed'
+    | 'expired'
+    | 'notYetValid'
+    | 'revoked'
+    | 'noScopes'
+    | 'wrongAudience'
+    | 'badSignature'
+    | 'malformed'
   >
 > = {
   expired: 'expired',
   not_yet_valid: 'notYetValid',
   revoked: 'revoked',
+  no_scopes: 'noScopes',
   wrong_audience: 'wrongAudience',
   bad_signature: 'badSignature',
   malformed: 'malformed',
