@@ -26,7 +26,7 @@ type Step =
 
 const lagMs = fc.constantFrom(0, 2_000, 9_000)
 
-const fault = fc.record({
+const sendFault = fc.record({
   kind: fc.constant('fault' as const),
   fault: fc.constantFrom(
     'lost' as const,
@@ -40,7 +40,7 @@ const fault = fc.record({
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Step>({ kind: 'call' }) },
   { weight: 1, arbitrary: fc.constant<Step>({ kind: 'nonce-taken' }) },
-  { weight: 1, arbitrary: fault },
+  { weight: 1, arbitrary: sendFault },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reads-lag' as const), ms: lagMs }) },
   {
     weight: 1,

@@ -166,7 +166,10 @@ async function countingProblems(
   for (const { agent: buyer, answer } of purchases)
     if (buyer === agent && answer.body.metering !== undefined)
       add(answer.body.subscription.expiresAt)
-  const failed = calls.filter((call) => call.agent === agent && call.status === 502).length
+  // A call whose connection was cut, as on a starved machine, may be counted like one that was answered 502.
+  const failed = calls.filter(
+    ({ agent: caller, status }) => caller === agent && (status === 502 || status === 0),
+  ).length
   // A18: calls that each process has counted in advance and not given back yet. While batches wait it tops them up.
   const unusedMax = stack.replicas.length * leaseCallsMax(callsAllowed)
   const problems: string[] = []
