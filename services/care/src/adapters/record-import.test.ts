@@ -62,6 +62,42 @@ function describeImport(engine: string, start: () => Promise<Place>): void {
     }
   })
 
+  it(`C17: an import that was cut off goes on where it stopped, and not with another export: ${engine}`, async () => {
+    const place = await start()
+    const from = await openMemoryStore()
+    for (let version = 1; version <= 560; version += 1)
+      await from.append(storeRecord({ domain: `tea-${version % 3}`, value: `value ${version}` }))
+    const exported = await collect(from.exportLines({ audiences: AUDIENCES }))
+    await from.close()
+    let passes = 0
+    async function* cutLines() {
+      passes += 1
+      for (const [index, line] of exported.entries()) {
+        if (passes === 2 && index > 550) throw new Error('killed')
+        yield line
+      }
+    }
+    async function* wholeLines() {
+      yield* exported
+    }
+    try {
+      const store = await place.open()
+      await expect(store.importLines({ lines: cutLines, at })).rejects.toThrow('killed')
+      expect([0, 560]).not.toContain(store.journals.user.size)
+      await store.close()
+      const reopened = await place.open()
+      const other = reopened.importLines({ lines: storedLines, at })
+      await expect(other).rejects.toThrow(/is not empty/)
+      const sizes = await reopened.importLines({ lines: wholeLines, at })
+      expect(sizes).toEqual({ user: 560, assistant: 0 })
+      expect(await collect(reopened.exportLines({ audiences: AUDIENCES }))).toEqual(exported)
+      expect(await isIntact(reopened)).toBe(true)
+      await reopened.close()
+    } finally {
+      await place.end()
+    }
+  })
+
   it(`C40: withdrawn records are taken up as such, and those that came back: ${engine}`, async () => {
     const place = await start()
     const from = await openMemoryStore()

@@ -1,15 +1,15 @@
 // Takes an export of a whole store up into an empty one: the same entries at the same leaves, so the same hashes and roots, under
-// this store's own keys, or in the clear without any. Three things stay behind, since no export holds them: requests that may
+// this store's own keys, or in the clear without any. One that was killed goes on where it stopped. Three things stay behind, since no export holds them: requests that may
 // be sent again, and who erased or freed a chain and why.
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
 import { readJournalEntry } from '../domain/journal-entry.ts'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { type RecordJournal, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type ExportReport, readExportLine, verifyExport } from '../domain/verify-export.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import { ERASED_HEAD } from './chain-erasure.ts'
-import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
+import { type ChainSeals, chainName } from './chain-keys.ts'
 import type { WrittenStore } from './record-writer.ts'
 import { type StoredSlot, slotTextOf } from './stored-record.ts'
 
@@ -19,8 +19,10 @@ const VERSIONS_PER_COMMIT = 256
 /** Where an export goes. */
 type ImportTarget = WrittenStore & {
   readonly seals: ChainSeals
-  readonly journals: Readonly<Record<Audience, { readonly size: number }>>
+  readonly journals: Readonly<Record<Audience, Pick<RecordJournal, 'size' | 'rootAt'>>>
 }
+
+type RunStatement = (text: string, values: readonly unknown[]) => unknown
 
 type VersionLine = Extract<ExportLine, { kind: 'version' | 'erased' }>
 
@@ -55,23 +57,59 @@ const BY = { actor: 'care import', reason: 'as the export says' }
 
 /**
  * Reads the lines twice: they must hold, before any of them is written. Rejects with RecordStoreUnavailable for a part of a
- * store, for one that does not hold, and for a target that is not empty.
+ * store, for one that does not hold, and for a target that is not empty, unless it holds a first part of these very lines.
  */
 export async function importRecordLines(
   target: ImportTarget,
   { at, lines }: { readonly at: string; readonly lines: () => AsyncIterable<string> },
 ): Promise<ImportedSizes> {
-  if (AUDIENCES.some((audience) => target.journals[audience].size > 0))
-    throw new RecordStoreUnavailable('the store is not empty; an import overwrites nothing')
+  const taken = createTakenPart(target.journals)
   const report = await verifyExport(lines())
   if (!report.isIntact || report.journals.length < AUDIENCES.length)
     throw new RecordStoreUnavailable(
       'the export does not hold, or is not of a whole store (care verify); nothing was written',
     )
   const chains = chainsOfReport(report)
-  for await (const versions of batches(lines(), chains)) await writeVersions(target, versions)
-  await writeMarks(target, [...chains.values()], at)
+  let last: readonly ImportedVersion[] = []
+  for await (const versions of batches(lines(), { chains, taken })) {
+    await taken.requireSame()
+    if (last.length > 0) await writeVersions(target, last)
+    last = versions
+  }
+  if (last.length === 0) await taken.requireSame('nothing')
+  // In one commit: whoever finds all versions finds the marks too.
+  await writeVersions(target, last, { chains: [...chains.values()], at })
   return { user: target.journals.user.size, assistant: target.journals.assistant.size }
+}
+
+/** What an import that was killed has taken up already: the first versions of each journal. */
+function createTakenPart(journals: ImportTarget['journals']) {
+  const parts = AUDIENCES.map((audience) => {
+    const { size } = journals[audience]
+    return { audience, size, leaves: createCompactRange() }
+  })
+  let isKnown = false
+  return {
+    /** Whether a leaf is among them, which it then counts. */
+    has(audience: Audience, leafIndex: number, leaf: Uint8Array): boolean {
+      const part = parts.find((each) => each.audience === audience)
+      if (part === undefined || leafIndex >= part.size) return false
+      part.leaves.append(leaf)
+      return true
+    },
+    /** Rejects unless the target holds exactly these leaves. */
+    async requireSame(or?: 'nothing'): Promise<void> {
+      if (isKnown) return
+      for (const { audience, leaves, size } of parts) {
+        const isSame =
+          leaves.size === size &&
+          Buffer.compare(await journals[audience].rootAt(size), leaves.rootHash()) === 0
+        if (!isSame || (or === 'nothing' && size > 0))
+          throw new RecordStoreUnavailable('the store is not empty; an import overwrites nothing')
+      }
+      isKnown = true
+    },
+  }
 }
 
 /** Chains by their names, with the turns that those of one topic had: freed ones first. */
@@ -104,7 +142,13 @@ function chainsOfReport({ chains }: ExportReport): ReadonlyMap<string, ImportedC
 /** The versions in the order of their leaves, some at a time. */
 async function* batches(
   lines: AsyncIterable<string>,
-  chains: ReadonlyMap<string, ImportedChain>,
+  {
+    chains,
+    taken,
+  }: {
+    readonly chains: ReadonlyMap<string, ImportedChain>
+    readonly taken: ReturnType<typeof createTakenPart>
+  },
 ): AsyncGenerator<readonly ImportedVersion[]> {
   let leaves: Extract<ExportLine, { kind: 'leaves' }> | undefined
   let batch: ImportedVersion[] = []
@@ -120,7 +164,12 @@ async function* batches(
     const hash = leaves?.hashes[line.leafIndex - leaves.from]
     if (chain === undefined || hash === undefined)
       throw new RecordStoreUnavailable('the export changed while it was read')
-    batch.push({ chain, line, leaf: Buffer.from(hash, 'hex') })
+    const version = { chain, line, leaf: Buffer.from(hash, 'hex') }
+    if (taken.has(chain.audience, line.leafIndex, version.leaf)) {
+      advance(version)
+      continue
+    }
+    batch.push(version)
     if (batch.length < VERSIONS_PER_COMMIT) continue
     yield batch
     batch = []
@@ -131,6 +180,7 @@ async function* batches(
 async function writeVersions(
   target: ImportTarget,
   versions: readonly ImportedVersion[],
+  marks?: Marks,
 ): Promise<void> {
   const sealed = new Set(
     versions.flatMap(({ chain }) => (chain.isErased ? [] : [chainName(chain)])),
@@ -138,14 +188,18 @@ async function writeVersions(
   const { seals, source } = target
   const seal = await seals.sealToWrite([...sealed], async () => [])
   const begun: (readonly unknown[])[] = []
-  const rows = versions.map(({ chain, leaf, line }) => {
+  const rows = versions.map((imported) => {
+    const { chain, leaf, line } = imported
     const { audience, domain, freed, id, patient, turn } = chain
     if (chain.version === 0) begun.push([id, patient, domain, audience, turn, freed, ERASED_HEAD])
-    chain.version = line.version
     const wasWithdrawn = line.version === 1 || chain.isWithdrawn
-    const body = cells({ chain, leaf, line }, seal)
+    const writtenAt = advance(imported)
+    const body =
+      line.kind === 'erased'
+        ? new Uint8Array()
+        : seal.close(line.entry, slotTextOf(chain)(line.version))
     const changesList = Number(wasWithdrawn !== chain.isWithdrawn)
-    return { audience, leaf, cells: [id, line.version, ...body], changesList }
+    return { audience, leaf, cells: [id, line.version, writtenAt, body], changesList }
   })
   const changed = [...new Set(versions.map(({ chain }) => chain))].map(
     ({ audience, domain, headHash, id, isWithdrawn, patient, turn, version }) => [
@@ -164,36 +218,35 @@ async function writeVersions(
     for (const { audience, changesList, leaf, cells: stored } of rows)
       append(audience, leaf, [...stored, size('user') + size('assistant'), changesList])
     run(source.sql.keepChains, source.sql.list(changed))
+    if (marks !== undefined) writeMarks({ run, sql: source.sql }, marks)
   })
 }
 
-/** When a version was written, and its body; of an erased one nothing is left but its leaf. */
-function cells(
-  { chain, leaf, line }: ImportedVersion,
-  seal: ChainSeal,
-): readonly (string | Uint8Array)[] {
+/** Moves a chain on by a version, and says when that was written; of an erased one nothing is left but its leaf. */
+function advance({ chain, leaf, line }: ImportedVersion): string {
+  chain.version = line.version
   if (line.kind === 'erased') {
     chain.leaves.append(leaf)
-    return ['', new Uint8Array()]
+    return ''
   }
   chain.headHash = line.versionHash
   const { status, writtenAt = '' } = readJournalEntry(line.entry) ?? {}
   chain.isWithdrawn = status !== undefined
-  return [writtenAt, seal.close(line.entry, slotTextOf(chain)(line.version))]
+  return writtenAt
 }
 
+type Marks = { readonly chains: readonly ImportedChain[]; readonly at: string }
+
 /** Which chains were freed or erased. Opening the store the next time notes the erasures beside the keys, too. */
-const writeMarks = (
-  target: ImportTarget,
-  chains: readonly ImportedChain[],
-  at: string,
-): Promise<unknown> =>
-  target.write(({ run }) => {
-    for (const chain of chains) {
-      if (chain.freed > 0) run(target.source.sql.noteFree, [chain.id, at, BY.actor, BY.reason])
-      if (!chain.isErased) continue
-      const root = Buffer.from(chain.leaves.rootHash()).toString('hex')
-      run(ERASE, [root, ERASED_HEAD, chain.id])
-      run(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
-    }
-  })
+function writeMarks(
+  { run, sql }: { readonly run: RunStatement; readonly sql: ImportTarget['source']['sql'] },
+  { at, chains }: Marks,
+): void {
+  for (const chain of chains) {
+    if (chain.freed > 0) run(sql.noteFree, [chain.id, at, BY.actor, BY.reason])
+    if (!chain.isErased) continue
+    const root = Buffer.from(chain.leaves.rootHash()).toString('hex')
+    run(ERASE, [root, ERASED_HEAD, chain.id])
+    run(NOTE_ERASURE, [chainName(chain), at, BY.actor, BY.reason])
+  }
+}
