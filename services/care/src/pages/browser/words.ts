@@ -16,11 +16,12 @@ type WordName = {
 }[keyof Texts]
 type CountName = Exclude<keyof Texts, WordName>
 
-let read: Words | undefined
+let read: { readonly fact: string; readonly words: Words } | undefined
+/** Read once, unless the page's head says something else. */
 function words(): Words {
-  const given: Words = read ?? JSON.parse(pageFact('words'))
-  read = given
-  return given
+  const fact = pageFact('words')
+  if (read?.fact !== fact) read = { fact, words: JSON.parse(fact) }
+  return read.words
 }
 
 /** A message with what stands in its places. */
