@@ -97,14 +97,14 @@ export function startPostgres({ isDurable = false, isOwn = false } = {}): Postgr
 const socketUrl = (folder: string): string =>
   `postgres://postgres@${encodeURIComponent(folder)}/postgres`
 
-function makeServerFolder(): string {
+export function makeServerFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'postgres-'))
   if (process.getuid?.() === 0) chownSync(folder, OTHER_USER, OTHER_USER)
   return folder
 }
 
 /** Runs one of the server's programs, as another user if this one is root. */
-function runProgram(folder: string, [program = '', ...words]: readonly string[]): void {
+export function runProgram(folder: string, [program = '', ...words]: readonly string[]): void {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(postgresMissing)
   const user = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
@@ -113,11 +113,12 @@ function runProgram(folder: string, [program = '', ...words]: readonly string[])
   if (ended.status !== 0) throw new Error(`${program}: ${String(ended.stderr ?? ended.error)}`)
 }
 
-const INITIALISE = 'initdb -U postgres --auth=trust -E UTF8 --locale=C --no-sync'.split(' ')
-const COPY = 'pg_basebackup -U postgres -R -X stream --no-sync -c fast'.split(' ')
+export const INITIALISE_SERVER =
+  'initdb -U postgres --auth=trust -E UTF8 --locale=C --no-sync'.split(' ')
+export const COPY_SERVER = 'pg_basebackup -U postgres -R -X stream --no-sync -c fast'.split(' ')
 
 const initialise = (folder: string, data: string): void =>
-  runProgram(folder, [...INITIALISE, '-D', data])
+  runProgram(folder, [...INITIALISE_SERVER, '-D', data])
 
 type Server = { readonly folder: string; readonly data: string }
 
@@ -129,7 +130,7 @@ const stopServer = ({ data, folder }: Server): void =>
   runProgram(folder, ['pg_ctl', '-D', data, '-m', 'immediate', '-w', 'stop'])
 
 /** Sends a signal to a server and all its processes. */
-function signalServer({ data }: Server, signal: NodeJS.Signals): void {
+export function signalServer({ data }: Server, signal: NodeJS.Signals): void {
   const [own = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
   const children = readFileSync(`/proc/${own}/task/${own}/children`, 'utf8')
   for (const pid of [own, ...children.trim().split(' ')]) process.kill(Number(pid), signal)
@@ -150,7 +151,7 @@ export async function startPostgresPair() {
   }
   initialise(folder, primary.data)
   startServer(primary)
-  runProgram(folder, [...COPY, '-h', primary.sockets, '-D', standby.data])
+  runProgram(folder, [...COPY_SERVER, '-h', primary.sockets, '-D', standby.data])
   startServer(standby)
   const admin = socketUrl(primary.sockets)
   await runSql(admin, "ALTER SYSTEM SET synchronous_standby_names = '*'")

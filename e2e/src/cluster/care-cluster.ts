@@ -1,0 +1,88 @@
+// Three processes of care over the trio, behind the proxy, as an operator starts them.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePort, systemClock } from '@tallystick/service-kit'
+import { startServiceProcess } from '../../../packages/service-kit/src/service-process.fixture.ts'
+import { runCare } from '../../../services/care/src/command/run-care.ts'
+import { eventually } from '../eventually.ts'
+import { startProxy } from './round-robin-proxy.ts'
+
+const MAIN = fileURLToPath(new URL('../../../services/care/src/main.ts', import.meta.url))
+const PROCESSES = 3
+const SECRET = 'what everybody in this test knows, to the letter'
+
+async function isReady(port: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined)
+  await answer?.arrayBuffer()
+  return answer?.ok === true
+}
+
+export async function startCareCluster(database: {
+  readonly url: string
+  readonly adminUrl: string
+}) {
+  const folder = mkdtempSync(join(tmpdir(), 'tallystick-cluster-'))
+  const ports = await Promise.all(Array.from({ length: PROCESSES }, () => freePort()))
+  const proxy = await startProxy(ports)
+  const environment = {
+    HOST: '127.0.0.1',
+    BASE_URL: proxy.url,
+    WRITE_SECRET: SECRET,
+    TOKEN_SECRET: SECRET,
+    CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATABASE_URL: database.url,
+    LOG_LEVEL: 'info',
+  }
+  const printed: string[] = []
+  const print = (line: string): void => void printed.push(line)
+  const migrated = await runCare({
+    arguments: ['migrate'],
+    environment: { DATABASE_URL: database.adminUrl },
+    clock: systemClock,
+    stdin: process.stdin,
+    print,
+    printError: print,
+  })
+  if (migrated !== 0) throw new Error(printed.join('\n'))
+  const start = (at: number) =>
+    startServiceProcess([MAIN], {
+      ...environment,
+      PORT: String(ports[at]),
+      DATABASE_PATH: join(folder, `care-${at}.db`),
+    })
+  const running = ports.map((_, at) => start(at))
+  const untilReady = (at: number) => eventually(() => isReady(ports[at] ?? 0))
+  await Promise.all(ports.map((_, at) => untilReady(at)))
+  return {
+    care: {
+      baseUrl: proxy.url,
+      mcpUrl: `${proxy.url}/mcp`,
+      writeSecret: SECRET,
+      tokenSecret: SECRET,
+    },
+    proxyPort: proxy.port,
+    signal: (at: number, signal: 'SIGSTOP' | 'SIGCONT'): void => running[at]?.kill(signal),
+    /** One dies, and its successor begins. */
+    async killAndRestart(at: number): Promise<void> {
+      running[at]?.kill('SIGKILL')
+      await running[at]?.ended
+      running[at] = start(at)
+      await untilReady(at)
+    },
+    untilAllReady: async () => void (await Promise.all(ports.map((_, at) => untilReady(at)))),
+    logs: () => running.map((each) => each.output()),
+    async stop(): Promise<void> {
+      for (const each of running) {
+        each.kill('SIGCONT')
+        each.kill('SIGKILL')
+      }
+      await Promise.all(running.map((each) => each.ended))
+      proxy.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type CareCluster = Awaited<ReturnType<typeof startCareCluster>>

@@ -1,0 +1,250 @@
+// Clients of a care cluster that note what they see: clinicians who write, hosts that read, and hosts that listen.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { EventReader } from '../../../services/care/src/mcp/event-reader.fixture.ts'
+import { careToken, writeSignature } from '../care-writer.ts'
+import type { CareCluster } from './care-cluster.ts'
+import type { ReadSeen, SessionSeen, WriteSeen } from './check-history.ts'
+
+type Care = CareCluster['care']
+
+/** A writer sends the same signed write until it is answered, for so long, milliseconds: longer than a failover. */
+const WRITE_MS_MAX = 60_000
+const REQUEST_MS_MAX = 25_000
+const AGAIN_MS = 200
+
+const chainUri = (at: number): string => `care://chain-${at}/note`
+
+const fetchSoon = (url: string, options: RequestInit): Promise<Response> =>
+  fetch(url, { ...options, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
+
+/** Writes until it ends. */
+export async function runWriter(
+  care: Care,
+  load: {
+    readonly name: string
+    readonly chains: number
+    readonly pauseMs: number
+    readonly ended: AbortSignal
+  },
+): Promise<readonly WriteSeen[]> {
+  const seen: WriteSeen[] = []
+  for (let turn = 0; !load.ended.aborted; turn += 1) {
+    const chain = turn % load.chains
+    const value = `${load.name} ${turn}`
+    seen.push(await writeOnce(care, { chain, value }))
+    await pause(load.pauseMs)
+  }
+  return seen
+}
+
+export async function writeOnce(
+  care: Care,
+  { chain, value }: { readonly chain: number; readonly value: string },
+): Promise<WriteSeen> {
+  const body = JSON.stringify({
+    patient: `chain-${chain}`,
+    domain: 'note',
+    value,
+    authorId: 'dr-osei',
+    authorLabel: 'Dr Osei',
+  })
+  const headers = { 'content-type': 'application/json', ...writeSignature(care, body) }
+  const startMs = Date.now()
+  const of = { chain: chainUri(chain), value, startMs }
+  while (Date.now() - startMs < WRITE_MS_MAX) {
+    const answer = await fetchSoon(`${care.baseUrl}/write`, {
+      method: 'POST',
+      headers,
+      body,
+    }).catch(() => undefined)
+    const text = await answer?.text().catch(() => undefined)
+    if (answer?.status === 200 && text !== undefined) {
+      const { version } = JSON.parse(text) as { version: number }
+      return { ...of, outcome: { kind: 'acknowledged', version, endMs: Date.now() } }
+    }
+    if (answer !== undefined && answer.status < 500 && answer.status !== 429)
+      return { ...of, outcome: { kind: 'refused' } }
+    await pause(AGAIN_MS)
+  }
+  return { ...of, outcome: { kind: 'unknown' } }
+}
+
+type Message = {
+  readonly method?: string
+  readonly params?: {
+    readonly uri?: string
+    readonly data?: { readonly uri?: string; readonly version?: number }
+  }
+}
+
+/** What a listener heard: of all chains by their notices, and of the followed one by its updates. */
+function hearing(name: string, followed: string) {
+  const heard: { chain: string; version: number }[] = []
+  let updates = 0
+  return {
+    hear: ({ method, params }: Message): void => {
+      const { uri, version } = params?.data ?? {}
+      if (method === 'notifications/message' && uri !== undefined && version !== undefined)
+        heard.push({ chain: uri, version })
+      if (method === 'notifications/resources/updated' && params?.uri === followed) updates += 1
+    },
+    /** `from`: the versions of each chain that were there before. */
+    seen: (from: ReadonlyMap<string, number>): readonly SessionSeen[] => {
+      const first = from.get(followed) ?? 0
+      const followedAlone = new Map(
+        [...from].map(([chain, version]) => [
+          chain,
+          chain === followed ? version : Number.POSITIVE_INFINITY,
+        ]),
+      )
+      return [
+        { name: `${name}, by notices,`, from, heard },
+        {
+          name: `${name}, by updates,`,
+          from: followedAlone,
+          heard: Array.from({ length: updates }, (_, at) => ({
+            chain: followed,
+            version: first + at + 1,
+          })),
+        },
+      ]
+    },
+    updates: () => updates,
+  }
+}
+
+export type Listener = {
+  seen(from: ReadonlyMap<string, number>): readonly SessionSeen[]
+  stop(): Promise<void>
+}
+
+const HELLO = {
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'cluster', version: '1' },
+}
+
+/** A host that asks again, with the last event's id, whenever its stream ends. */
+export async function listen(
+  care: Care,
+  { name, port, chain }: { readonly name: string; readonly port: number; readonly chain: number },
+): Promise<Listener> {
+  const token = careToken(care, { sub: name, scope: 'care.read.user' })
+  let sessionId: string | undefined
+  const post = async (message: object): Promise<Response> => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      authorization: `Bearer ${token}`,
+      ...(sessionId !== undefined && { 'mcp-session-id': sessionId }),
+    }
+    const answer = await fetchSoon(care.mcpUrl, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    })
+    await answer.text()
+    if (!answer.ok) throw new Error(`${name}: ${JSON.stringify(message)} got ${answer.status}`)
+    return answer
+  }
+  sessionId =
+    (await post({ id: 0, method: 'initialize', params: HELLO })).headers.get('mcp-session-id') ?? ''
+  await post({ method: 'notifications/initialized' })
+  const uri = chainUri(chain)
+  await post({ id: 1, method: 'resources/subscribe', params: { uri } })
+  const { hear, seen } = hearing(name, uri)
+  const session = sessionId
+  let lastEventId: string | undefined
+  const stopped = new AbortController()
+  const open = () => EventReader.open({ port, token, sessionId: session, lastEventId })
+  let reader: EventReader | undefined = await open()
+  const run = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      const events = reader?.events.splice(0) ?? []
+      for (const { id, message } of events) {
+        lastEventId = id ?? lastEventId
+        if (message !== undefined) hear(message)
+      }
+      if (reader === undefined || (reader.hasEnded && reader.events.length === 0))
+        reader = await open().catch(() => undefined)
+      await pause(50)
+    }
+  }
+  const running = run()
+  return {
+    seen,
+    async stop() {
+      stopped.abort()
+      await running
+      reader?.drop()
+    },
+  }
+}
+
+/** The same with the official SDK, which asks again by itself. */
+export async function listenOfficially(
+  care: Care,
+  { name, chain }: { readonly name: string; readonly chain: number },
+): Promise<Listener> {
+  const token = careToken(care, { sub: name, scope: 'care.read.user' })
+  const client = new Client({ name: 'cluster', version: '1.0.0' })
+  const uri = chainUri(chain)
+  const { hear, seen } = hearing(name, uri)
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, (message) => hear(message))
+  client.setNotificationHandler(LoggingMessageNotificationSchema, (message) =>
+    hear(message as Message),
+  )
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(care.mcpUrl), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
+  )
+  await client.subscribeResource({ uri })
+  return { seen, stop: () => client.close() }
+}
+
+/** Reads until it ends; a read that fails saw nothing. */
+export async function runReader(
+  care: Care,
+  load: {
+    readonly name: string
+    readonly chains: number
+    readonly pauseMs: number
+    readonly ended: AbortSignal
+  },
+): Promise<readonly ReadSeen[]> {
+  const seen: ReadSeen[] = []
+  const token = careToken(care, { sub: load.name, scope: 'care.read.user' })
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ name: 'reader', version: '1.0.0' })
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(care.mcpUrl), {
+        requestInit: { headers: { authorization: `Bearer ${token}` } },
+      }),
+    )
+    return client
+  }
+  let client: Client | undefined
+  for (let turn = 0; !load.ended.aborted; turn += 1) {
+    const uri = chainUri(turn % load.chains)
+    const startMs = Date.now()
+    try {
+      client ??= await connect()
+      const { contents } = await client.readResource({ uri })
+      const { version, value } = contents[0]?._meta ?? {}
+      if (typeof version === 'number' && typeof value === 'string')
+        seen.push({ chain: uri, startMs, endMs: Date.now(), version, value })
+    } catch {
+      // It asks the next time.
+    }
+    await pause(load.pauseMs)
+  }
+  await client?.close()
+  return seen
+}

@@ -1,0 +1,132 @@
+// A primary and two standbys as docs/how-to/several-machines.md sets them up: any of them keeps the rule once it is promoted. All
+// that reaches a server, the others too, passes a cable of its own, which can be cut.
+import { appendFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  COPY_SERVER,
+  INITIALISE_SERVER,
+  makeServerFolder,
+  runProgram,
+  runSql,
+  signalServer,
+} from '../../../packages/journal-store/src/postgres-server.fixture.ts'
+import { startCable } from './tcp-cable.ts'
+
+const NAMES = ['one', 'two', 'three'] as const
+type Name = (typeof NAMES)[number]
+/** Whoever fails over takes so long to decide, milliseconds. */
+const DECISION_MS = 1_000
+/** A standby gives a silent primary up after this, seconds. */
+const RECEIVER_SECONDS = 3
+
+export type DatabaseFault = 'killed' | 'frozen' | 'cut off'
+
+export async function startTrio() {
+  const folder = makeServerFolder()
+  const socketPort = (name: Name): number => 5432 + NAMES.indexOf(name)
+  const dataOf = (name: Name): string => join(folder, name)
+  const cables = Object.fromEntries(
+    await Promise.all(
+      NAMES.map(async (name) => [
+        name,
+        await startCable(join(folder, `.s.PGSQL.${socketPort(name)}`)),
+      ]),
+    ),
+  ) as Record<Name, Awaited<ReturnType<typeof startCable>>>
+  const urlOf = (name: Name, database: string): string =>
+    `postgres://postgres@127.0.0.1:${cables[name].port}/${database}`
+  /** Not by its cable. */
+  const directUrl = (name: Name, database = 'postgres'): string =>
+    `postgres://postgres@${encodeURIComponent(folder)}:${socketPort(name)}/${database}`
+  const control = (name: Name, words: readonly string[]): void =>
+    runProgram(folder, ['pg_ctl', '-D', dataOf(name), '-w', ...words])
+  const start = (name: Name): void =>
+    control(name, [
+      '-l',
+      `${dataOf(name)}.log`,
+      '-o',
+      `-p ${socketPort(name)} -k ${folder} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off -c wal_keep_size=256MB -c max_connections=200 -c wal_receiver_timeout=${RECEIVER_SECONDS}s -c wal_retrieve_retry_interval=500ms -c hot_standby_feedback=off`,
+      'start',
+    ])
+  const follow = (name: Name, leader: Name): void =>
+    appendFileSync(
+      join(dataOf(name), 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${cables[leader].port} user=postgres application_name=${name}'\n`,
+    )
+  const copy = (name: Name, leader: Name): void => {
+    rmSync(dataOf(name), { recursive: true, force: true })
+    const from = ['-h', folder, '-p', String(socketPort(leader)), '-D', dataOf(name)]
+    runProgram(folder, [...COPY_SERVER, ...from])
+    follow(name, leader)
+    start(name)
+  }
+  let primary: Name = 'one'
+  const untilFollowed = async (count: number): Promise<void> => {
+    for (;;) {
+      const sql = "SELECT count(*)::int AS n FROM pg_stat_replication WHERE sync_state = 'quorum'"
+      const { rows } = await runSql(directUrl(primary), sql)
+      if (Number(rows[0]?.['n']) >= count) return
+      await pause(100)
+    }
+  }
+  runProgram(folder, [...INITIALISE_SERVER, '-D', dataOf('one')])
+  start('one')
+  const rule = `ANY 1 (${NAMES.join(', ')})`
+  await runSql(directUrl('one'), `ALTER SYSTEM SET synchronous_standby_names = '${rule}'`)
+  await runSql(directUrl('one'), 'CREATE DATABASE tallystick')
+  copy('two', 'one')
+  copy('three', 'one')
+  await runSql(directUrl('one'), 'SELECT pg_reload_conf()')
+  await untilFollowed(2)
+
+  const received = async (name: Name): Promise<bigint> => {
+    const sql = "SELECT (pg_last_wal_receive_lsn() - '0/0')::text AS bytes"
+    const { rows } = await runSql(directUrl(name), sql)
+    return BigInt(String(rows[0]?.['bytes']))
+  }
+  /** The standby that has more leads, and the other one follows it. */
+  const promote = async (): Promise<void> => {
+    const [a, b] = NAMES.filter((name) => name !== primary) as [Name, Name]
+    const leader = (await received(a)) >= (await received(b)) ? a : b
+    control(leader, ['promote'])
+    const follower = leader === a ? b : a
+    follow(follower, leader)
+    control(follower, ['reload'])
+    primary = leader
+  }
+  return {
+    url: `postgres://postgres@${NAMES.map((name) => `127.0.0.1:${cables[name].port}`).join(',')}/tallystick`,
+    primaryUrl: () => directUrl(primary, 'tallystick'),
+    /** The primary fails, and another leads. Resolves with how the failed one comes back: first as it was, then as a standby. */
+    async fail(fault: DatabaseFault): Promise<() => Promise<void>> {
+      const failed = primary
+      const server = { folder, data: dataOf(failed) }
+      if (fault === 'killed') control(failed, ['-m', 'immediate', 'stop'])
+      else if (fault === 'frozen') signalServer(server, 'SIGSTOP')
+      else cables[failed].cut()
+      await pause(DECISION_MS)
+      await promote()
+      return async () => {
+        if (fault === 'frozen') signalServer(server, 'SIGCONT')
+        if (fault === 'cut off') cables[failed].mend()
+        await pause(DECISION_MS)
+        if (fault !== 'killed') control(failed, ['-m', 'immediate', 'stop'])
+        copy(failed, primary)
+        await untilFollowed(2)
+      }
+    },
+    urlOf,
+    end(): void {
+      for (const name of NAMES) {
+        try {
+          control(name, ['-m', 'immediate', 'stop'])
+        } catch {
+          // It was not running.
+        }
+        cables[name].stop()
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
