@@ -2,10 +2,14 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { postgresMissing } from '@tallystick/journal-store/postgres-server'
+import { migratePostgresStore } from '@tallystick/journal-store/postgres'
+import { postgresMissing, startPostgresPair } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { POSTGRES_LEDGER } from './adapters/postgres-schema.ts'
+import { startSlowFacilitator } from './testing/facilitators.fixture.ts'
 import { startLedgerServer } from './testing/postgres-ledger.fixture.ts'
 import {
+  fetchText,
   ledgerSize,
   type Processes,
   readPicks,
@@ -16,6 +20,7 @@ import {
 } from './testing/processes.fixture.ts'
 import {
   fill,
+  grade,
   startXLayerFixture,
   type XLayerFixture,
   xlayerCalls,
@@ -64,15 +69,8 @@ describe.skipIf(postgresMissing !== undefined)(
       return { ledger, processes }
     }
 
-    /** Payments of ten payers, each for a grade of its own. */
     const signPayments = (processes: Processes, count: number, from = 150) =>
-      Promise.all(
-        Array.from({ length: count }, async (_, at) => {
-          const body = { pick: { ...gradeExample.pick, odds: ((from + at) / 100).toFixed(2) } }
-          const headers = await sign(`agent-${(at % 9) + 1}`, { baseUrl: processes.url(0) }, body)
-          return { headers, body }
-        }),
-      )
+      signPaymentsBy(sign, processes, { count, from })
     const earned = () => fixture.chain.controls.balanceOf(fixture.payTo.address)
 
     test(`X7, G12: ${PAYMENTS} payments, each sent to three processes twice at once: one answer, one settlement, one pick and one piece of work each`, {
@@ -178,6 +176,125 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await ledgerSize(ledger.ownerUrl)).toBe(size)
       expect(api.asked()).toHaveLength(3)
     })
+
+    test('X9, S6, G12: a process that is told to stop answers what is in flight and frees the rest: another one completes it at once', {
+      timeout: LIMIT_MS,
+    }, async () => {
+      const slow = await startSlowFacilitator(fixture.facilitator.url)
+      endings.push(() => slow.stop())
+      const { ledger, processes } = await startFilled(
+        2,
+        (machine): Record<string, string> => (machine === 0 ? { FACILITATOR_URL: slow.url } : {}),
+      )
+      const before = await earned()
+      const [payment] = await signPayments(processes, 1, 900)
+      if (payment === undefined) throw new Error('no payment')
+      const settled = slow.settled()
+      const own = fetchText(grade({ baseUrl: processes.url(0) }), payment)
+      await settled
+      const waiting = fetchText(grade({ baseUrl: processes.url(1) }), payment)
+      processes.signal(0, 'SIGTERM')
+      expect(await own).toMatchObject({
+        status: 502,
+        text: expect.stringContaining('payment_pending'),
+      })
+      expect((await waiting).status).toBe(200)
+      expect(await earned()).toBe(before + PRICE)
+      expect(await readPicks(ledger.ownerUrl)).toHaveLength(1)
+    })
+  },
+)
+
+type Sign = ReturnType<typeof xlayerCalls>['sign']
+
+/** Payments of nine payers, each for a grade of its own. */
+const signPaymentsBy = (
+  sign: Sign,
+  processes: Processes,
+  prices: { readonly count: number; readonly from: number },
+) =>
+  Promise.all(
+    Array.from({ length: prices.count }, async (_, at) => {
+      const odds = ((prices.from + at) / 100).toFixed(2)
+      const body = { pick: { ...gradeExample.pick, odds } }
+      const headers = await sign(`agent-${(at % 9) + 1}`, { baseUrl: processes.url(0) }, body)
+      return { headers, body }
+    }),
+  )
+
+/** What happens to the primary while payments are under way. */
+const FAULTS = [
+  { what: 'killed', befall: (pair: Pair) => pair.failOver() },
+  {
+    what: 'frozen',
+    befall: (pair: Pair) => {
+      pair.freezePrimary()
+      pair.promoteStandby()
+    },
+  },
+] as const
+
+type Pair = Awaited<ReturnType<typeof startPostgresPair>>
+
+const isOthers = postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined
+
+describe.skipIf(isOthers)(
+  `equal processes over two servers${isOthers ? ` (skipped: ${postgresMissing ?? 'DATABASE_URL is another’s server'})` : ''}`,
+  () => {
+    let fixture: XLayerFixture
+    const { sign } = xlayerCalls(() => fixture)
+    beforeAll(async () => {
+      fixture = await startXLayerFixture()
+    })
+    afterAll(() => fixture.stop())
+
+    test.each(FAULTS)(
+      'S12, G12: the primary is $what and the standby promoted amid payments at two processes: each that was charged is kept once and answered alike',
+      { timeout: LIMIT_MS },
+      async ({ befall }) => {
+        const pair = await startPostgresPair()
+        const database = await pair.database()
+        const url = pair.both(database.as('grading_app'))
+        await migratePostgresStore(POSTGRES_LEDGER, {
+          url: database.owner,
+          pause: async () => undefined,
+        })
+        const processes = await startProcesses(fixture, { ledger: { url }, count: 2 })
+        try {
+          const before = await fixture.chain.controls.balanceOf(fixture.payTo.address)
+          const payments = await signPaymentsBy(sign, processes, { count: 20, from: 150 })
+          const endMs = performance.now() + 40_000
+          const buying = Promise.all(
+            payments.map(async (payment, at) => {
+              await pauseFor(at * 100)
+              return Promise.all(
+                [0, 1].map((machine) => sendUntilAnswered(processes, payment, { machine, endMs })),
+              )
+            }),
+          )
+          await pauseFor(700)
+          befall(pair)
+          const answers = await buying
+          const charged = Number(
+            ((await fixture.chain.controls.balanceOf(fixture.payTo.address)) - before) / PRICE,
+          )
+          expect(
+            answers
+              .map((own) => new Set(own.map((answer) => `${answer?.status} ${answer?.text}`)))
+              .filter((texts) => texts.size > 1),
+          ).toEqual([])
+          expect(answers.flat().map((answer) => answer?.status)).toEqual(
+            answers.flat().map(() => 200),
+          )
+          expect(charged).toBe(payments.length)
+          expect(await readPicks(pair.second(database.owner))).toHaveLength(charged)
+        } finally {
+          pair.thawPrimary()
+          await processes.end()
+          pair.end()
+        }
+      },
+    )
   },
 )
 

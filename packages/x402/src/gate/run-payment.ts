@@ -265,7 +265,10 @@ async function complete(
   const { answer } = await retried(gate, paid, async () => ({
     answer: await job.fulfil(prepared, { payment, ...settled }),
   }))
-  if (!(await gate.reservations.answered(reservation, { answer, settlement }))) return ELSEWHERE
+  const { isOwn } = await retried(gate, paid, async () => ({
+    isOwn: await gate.reservations.answered(reservation, { answer, settlement }),
+  }))
+  if (!isOwn) return ELSEWHERE
   gate.observe({ kind: 'fulfilled', payment })
   return { kind: 'paid', answer, settlement }
 }

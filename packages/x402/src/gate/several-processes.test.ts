@@ -3,6 +3,7 @@ import { systemClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import type { Facilitator } from '../facilitators/facilitator.ts'
 import { describeSharedReservations } from '../reservations/reservation-store.contract.ts'
+import type { ReservationStore } from '../reservations/reservation-store.ts'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
 import { keptAnswerFixture, PENDING, plain } from '../testing/kept-answer.fixture.ts'
 import { shareReservations } from '../testing/shared-reservations.fixture.ts'
@@ -86,6 +87,34 @@ describe('X7, G12: a payment that a living process has', () => {
     await closing
     expect(await late).toEqual(PENDING)
   })
+})
+
+test('X7, G12: an answer that cannot be kept yet is not given: another process may take over, and give another', async () => {
+  const ledger = new HederaStandIn()
+  const shared = shareReservations(ledger.clock)
+  const store = shared.storeOf('first')
+  let isDown = true
+  const failing: ReservationStore = {
+    ...store,
+    async keepAnswer(...kept) {
+      if (isDown) throw new Error('no server takes writes')
+      return await store.keepAnswer(...kept)
+    },
+  }
+  const first = keptAnswerFixture({ ledger, reservations: failing })
+  const second = keptAnswerFixture({ ledger, reservations: shared.storeOf('second') })
+  const header = await ledger.pay(first.terms)
+  const own = first.send(header, {
+    fulfil: async () => ({ granted: 'of the first', payer: 'p' }),
+  })
+  await ledger.clock.advanceMsSettled(1_000)
+  shared.end('first')
+  const waiting = second.send(header)
+  await ledger.clock.advanceMsSettled(1_000)
+  isDown = false
+  await ledger.clock.advanceMsSettled(5_000)
+  expect(plain(await own)).toEqual(plain(await waiting))
+  expect(await own).toMatchObject({ kind: 'paid', answer: { granted: 'resource 1' } })
 })
 
 describe('X9, G12: a payment whose process ended', () => {

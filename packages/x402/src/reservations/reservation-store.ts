@@ -63,6 +63,8 @@ export type ReserveOutcome =
  * asks for it once that process has ended.
  */
 export type ReservationStore = {
+  /** Set if other processes may take a payment over: then an answer is given once it is kept, since theirs may differ. */
+  readonly isShared?: true
   /** Holds a payment, unless it is already held or an earlier one from its payer takes its place (`weighSiblings`). */
   reserve(reservation: Reservation, limits?: ReserveLimits): Promise<ReserveOutcome>
   /** False if another process took it over: that one does its work, and this one must not. */

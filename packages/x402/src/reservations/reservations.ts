@@ -111,13 +111,17 @@ export function createReservations(options: {
       const written = await write(payment, () => store.markSettled(payment.id))
       return written?.answer !== false
     },
-    /** Whether this is the answer that holds: false if another process took the payment over. */
+    /**
+     * Whether this is the answer that holds: false if another process took the payment over. Throws what a shared store throws:
+     * the answer is not given before it is kept.
+     */
     async answered(reservation: Reservation, paid: PaidAnswer): Promise<boolean> {
       const { payment, paymentId } = reservation
       const expiresAtSeconds = answerExpiry(reservation, clock.unixMs() / 1_000)
-      const written = await end(payment, () =>
-        store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds }),
-      )
+      const keep = () =>
+        store.keepAnswer(paymentId, { answer: JSON.stringify(paid), expiresAtSeconds })
+      if (store.isShared) return await keep()
+      const written = await end(payment, keep)
       return written?.answer !== false
     },
     async released(payment: VerifiedPayment): Promise<void> {

@@ -45,6 +45,7 @@ export function shareReservations(clock: Clock) {
     }
     return {
       ...memory,
+      isShared: true,
       reserve: inTurn(async (asked, limits) => {
         const { paymentId } = asked
         await takeOver(paymentId)

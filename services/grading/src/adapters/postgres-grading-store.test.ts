@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openPostgresLease, PostgresDoor } from '@tallystick/journal-store/postgres'
@@ -8,7 +9,7 @@ import { describeGradingStore } from '../domain/grading-store.contract.ts'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { exportLines } from '../domain/ledger-export.ts'
 import { calibrationColumn } from '../domain/truth-rows.ts'
-import { sameTruth } from '../domain/truth-table.ts'
+import { sameTruth, writeCell } from '../domain/truth-table.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
@@ -205,6 +206,36 @@ describe.skipIf(postgresMissing !== undefined)(
       await second.store.ingest(sampleBatch([settled(3)]))
       expect((await store.head()).size).toBe(6)
       expect(await store.hasPayload('aa')).toBe(false)
+    })
+
+    test('G6, G12: at equal as_of_seq the truth table is equal at every process, at every moment of their writing', async () => {
+      const ledger = await ledgers.ledger()
+      const stores = [await ledger.open(), await ledger.open(), await ledger.open()]
+      const seen = new Map<number, Set<string>>()
+      const over = new AbortController()
+      const looking = stores.map(async (store) => {
+        while (!over.signal.aborted) {
+          const truth = await store.truth()
+          const cells = [...truth.cells].map(([key, cell]) => `${key} ${writeCell(cell)}`)
+          seen.set(
+            truth.asOfSeq,
+            (seen.get(truth.asOfSeq) ?? new Set()).add(hash('sha256', cells.toSorted().join('\n'))),
+          )
+          await new Promise(setImmediate)
+        }
+      })
+      await Promise.all(
+        stores.map(async (store, at) => {
+          for (let index = at; index < 30; index += 3)
+            await store.ingest(sampleBatch([settled(index), settled(index + 1)]))
+        }),
+      )
+      const [{ size } = { size: 0 }] = await Promise.all(stores.map((store) => store.head()))
+      await expect.poll(() => seen.has(size), { timeout: 10_000 }).toBe(true)
+      over.abort()
+      await Promise.all(looking)
+      expect([...seen].filter(([, tables]) => tables.size > 1)).toEqual([])
+      expect(seen.size).toBeGreaterThan(5)
     })
 
     test('what one process corrected is not graded by the other as it was', async () => {

@@ -302,7 +302,7 @@ export async function openPostgresReservationStore(
       await Promise.all([...connections, reading].map((each) => each.end()))
     },
   }
-  return storeOf(engine, options)
+  return { ...storeOf(engine, options), isShared: true }
 }
 
 /** More than a gate allows in flight, so that the gate's own limit applies first. */

@@ -1,19 +1,20 @@
 /** Equal processes of the service over one database, each as on a machine of its own, and customers who send a payment to all. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { PostgresServer } from '@tallystick/journal-store/postgres-server'
 import { runSql } from '@tallystick/journal-store/postgres-server'
 import { startGradingProcess } from './grading-process.fixture.ts'
 import type { PostgresLedger } from './postgres-ledger.fixture.ts'
-import { grade, posted, type XLayerFixture } from './xlayer.fixture.ts'
+import { grade, posted, until, type XLayerFixture } from './xlayer.fixture.ts'
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>
 
+let started = 0
+
 type Started = ReturnType<typeof startGradingProcess>
 
-/** Starts so many, and waits until each listens; `urls` are those that live. */
+/** Starts so many, and waits until each is ready; `urls` are those that live. */
 export async function startProcesses(
   fixture: XLayerFixture,
   options: {
@@ -23,18 +24,22 @@ export async function startProcesses(
   },
 ) {
   const { change = () => ({}), count, ledger } = options
+  // A machine's checkpoints are of one ledger.
+  const cluster = (started += 1)
   const all: Started[] = []
   const live = new Map<number, { readonly process: Started; readonly url: string }>()
   const start = async (machine: number): Promise<void> => {
     const process = startGradingProcess(
-      fixture.environment(join(`machine-${machine}`), {
+      fixture.environment(`machine-${cluster}-${machine}`, {
         DATABASE_URL: ledger.url,
         CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64'),
         ...change(machine),
       }),
     )
     all.push(process)
-    live.set(machine, { process, url: await process.url() })
+    const url = await process.url()
+    await until(async () => (await fetch(`${url}/ready`)).status === 200)
+    live.set(machine, { process, url })
   }
   await Promise.all(Array.from({ length: count }, (_, machine) => start(machine)))
   return {
@@ -76,7 +81,8 @@ const AGAIN_MS = 250
 /** A proxy's time-out, milliseconds: it goes to another process then. */
 const ANSWER_MS = 10_000
 
-async function fetchText(url: string, { body, headers }: SignedPayment) {
+/** Sends a payment once. */
+export async function fetchText(url: string, { body, headers }: SignedPayment) {
   const signal = AbortSignal.timeout(ANSWER_MS)
   const answer = await fetch(url, { ...posted(body, headers), signal })
   return { status: answer.status, text: await answer.text() }
