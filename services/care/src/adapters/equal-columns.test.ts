@@ -32,6 +32,9 @@ describe.skipIf(postgresMissing !== undefined)(
           'leases: PostgreSQL alone',
           // What of the sessions another has changed.
           'mcp_inbox: PostgreSQL alone',
+          // Who listens at which of them.
+          'mcp_listened: PostgreSQL alone',
+          'mcp_listens: PostgreSQL alone',
           'mcp_sessions.scopes: SQLite TEXT, PostgreSQL BLOB',
           'mcp_sessions.sub: SQLite TEXT, PostgreSQL BLOB',
           'meta: PostgreSQL alone',

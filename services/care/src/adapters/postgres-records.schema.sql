@@ -174,7 +174,21 @@ CREATE TABLE mcp_inbox (
   session bigint NOT NULL
 );
 CREATE INDEX mcp_inbox_by_process ON mcp_inbox (process);
-GRANT INSERT, DELETE ON mcp_inbox TO care_app;
+CREATE TABLE mcp_listens ( -- streams without a session: each is at one process, and is counted by all
+  id uuid PRIMARY KEY,
+  process uuid NOT NULL REFERENCES processes ON DELETE CASCADE,
+  sub bytea NOT NULL
+);
+CREATE INDEX mcp_listens_by_sub ON mcp_listens (sub);
+CREATE INDEX mcp_listens_by_process ON mcp_listens (process);
+CREATE TABLE mcp_listened (
+  listen uuid NOT NULL REFERENCES mcp_listens ON DELETE CASCADE,
+  uri text COLLATE "C" NOT NULL,
+  since bigint NOT NULL, -- as of a subscription
+  PRIMARY KEY (uri, listen)
+);
+CREATE INDEX mcp_listened_by_listen ON mcp_listened (listen);
+GRANT INSERT, DELETE ON mcp_inbox, mcp_listens, mcp_listened TO care_app;
 CREATE TABLE mcp_event_key (
   number bigint PRIMARY KEY CHECK (number = 1),
   key bytea NOT NULL -- seals event ids

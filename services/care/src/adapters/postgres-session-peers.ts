@@ -5,7 +5,8 @@
 import type { ProcessPlace, SqlQuery } from '@tallystick/journal-store'
 import { PostgresConnection, type PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
-import type { SessionLook } from '../domain/session-store.ts'
+import type { ListenRows, SessionLook } from '../domain/session-store.ts'
+import { createPostgresListens } from './postgres-listens.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import type { SessionPeers } from './session-peers.ts'
 
@@ -29,10 +30,11 @@ const LOCK =
   'SELECT number FROM mcp_sessions WHERE number = ANY($1::bigint[]) ORDER BY number FOR UPDATE'
 const TELL =
   'INSERT INTO mcp_inbox (process, session) SELECT id, unnest($1::bigint[]) FROM processes'
-const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes
+const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes, j.has_listens
   FROM (SELECT (SELECT size FROM journals WHERE name = 'user') AS user_size,
       (SELECT size FROM journals WHERE name = 'assistant') AS assistant_size,
-      EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes) AS processes) j
+      EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes) AS processes,
+      EXISTS (SELECT FROM mcp_listens WHERE process <> $1) AS has_listens) j
     LEFT JOIN mcp_inbox i ON i.process = $1 AND i.at <> ALL($2::bigint[])
     LEFT JOIN mcp_sessions n ON n.number = i.session`
 const REMOVE = 'DELETE FROM mcp_inbox WHERE at = ANY($1::bigint[])'
@@ -49,6 +51,7 @@ type LookRow = {
   readonly assistant_size: number
   readonly is_known: boolean
   readonly processes: number
+  readonly has_listens: boolean
 }
 
 type PostgresPeersOptions = {
@@ -71,6 +74,7 @@ const cleanUp = async (query: SqlQuery, nowMs: number): Promise<void> => {
 }
 
 class PostgresSessionPeers implements SessionPeers {
+  readonly listens: ListenRows
   readonly freshMs = FRESH_MS
   readonly tell = tell
   readonly #options: PostgresPeersOptions
@@ -92,6 +96,14 @@ class PostgresSessionPeers implements SessionPeers {
       schema,
       // What a look removes is found again after a failover that lost it, so it waits for no standby.
       onConnected: async (line) => void (await line.run('SET synchronous_commit = off')),
+    })
+    const { onProblem, process } = options
+    const [reading, writing] = [this.#looking, this.#cleaning]
+    this.listens = createPostgresListens({
+      reading,
+      writing,
+      onProblem,
+      process: () => process.id(),
     })
   }
 
@@ -132,6 +144,7 @@ class PostgresSessionPeers implements SessionPeers {
       changed: [...newest].map(([number, changes]) => ({ number, changes })),
       sizes: { user: first.user_size, assistant: first.assistant_size },
       hasOthers: first.processes > 1,
+      hasListensElsewhere: first.has_listens,
     }
   }
 

@@ -10,6 +10,7 @@ import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ChangeOutcome,
   EVENT_KEY_BYTES,
+  type ListenRows,
   type RestoredSessions,
   type SessionChange,
   type SessionLook,
@@ -66,6 +67,10 @@ class SessionCommits implements SessionStore {
     this.#onProblem = onProblem
     this.#peers = peers ?? createSolePeers(() => this.#underWay.keys())
     this.#changes = new SessionChanges(this.#peers, { ...rows, nowMs: this.#nowMs })
+  }
+
+  get listens(): ListenRows {
+    return this.#peers.listens
   }
 
   get freshMs(): number {

@@ -1,8 +1,9 @@
 // The processes that serve the same sessions, as the engine has them: on SQLite there is one.
 import type { SqlQuery } from '@tallystick/journal-store'
-import type { SessionLook } from '../domain/session-store.ts'
+import type { ListenRows, SessionLook } from '../domain/session-store.ts'
 
 export type SessionPeers = {
+  readonly listens: ListenRows
   /** The name of this process among them. */
   process(): string
   /**
@@ -27,13 +28,14 @@ export type SessionPeers = {
 /** The only process: memory is as new as its own changes, of which `underWay` has those that are not answered yet. */
 export const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
   process: () => 'sole',
+  listens: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
   enter: async () => true,
   begin: () => [],
   tell: () => [],
   look: async () => {
     // Read behind the commit that they wait for.
     const changed = [...underWay()].map((number) => ({ number, changes: Number.POSITIVE_INFINITY }))
-    return { isKnown: true, changed, hasOthers: false }
+    return { isKnown: true, changed, hasOthers: false, hasListensElsewhere: false }
   },
   watch: () => () => undefined,
   freshMs: Number.POSITIVE_INFINITY,

@@ -122,6 +122,30 @@ export type SessionLook = {
   readonly sizes?: Pick<Position, 'user' | 'assistant'> | undefined
   /** Whether other processes serve the same sessions. */
   readonly hasOthers: boolean
+  /** Whether anybody listens at those. */
+  readonly hasListensElsewhere: boolean
+}
+
+/** A stream without a session (C21). */
+export type NewListen = {
+  /** A UUID. */
+  readonly id: string
+  readonly sub: string
+  /** Of records that it follows. */
+  readonly uris: readonly string[]
+  /** How many there may be, and how many of its principal. */
+  readonly max: number
+  readonly perSubMax: number
+}
+
+/** Each listen is at one process, and is counted by all. Rejects with `RecordStoreUnavailable`. */
+export type ListenRows = {
+  /** False if there would be too many. */
+  add(listen: NewListen): Promise<boolean>
+  /** Nobody waits for it. */
+  remove(id: string): void
+  /** How many at other processes followed a URI when the version of a place was written. */
+  countElsewhere(uri: string, place: number): Promise<number>
 }
 
 /** Which sessions are over. */
@@ -138,6 +162,7 @@ export type SweptSession = { readonly number: number; readonly reason: 'idle' | 
 
 /** Everything rejects with `RecordStoreUnavailable` if the store cannot be used. */
 export type SessionStore = {
+  readonly listens: ListenRows
   /**
    * Counts this process among those that serve the sessions; again, under a new name, once it was forgotten. Whoever is alone
    * brings what reaches beyond the journals back to them, and no session is idle yet.

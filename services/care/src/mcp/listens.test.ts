@@ -223,6 +223,7 @@ const stalled = (limits: Partial<McpLimits>) => {
     write: (_chunk, _encoding, done) => void taking.push(done),
   })
   const listens = createListens({
+    rows: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
     clock,
     limits: { ...DEFAULT_MCP_LIMITS, ...limits },
     isRevoked: () => false,
@@ -232,6 +233,7 @@ const stalled = (limits: Partial<McpLimits>) => {
     onEnd: (reason) => ends.push(reason),
   })
   listens.open({
+    row: 'row',
     id: 1,
     claims: { sub: 'host', scopes: [USER], expiresAtSeconds: 1_000_000 },
     granted: { wantsList: false, uris: new Map([[TEA, [TEA]]]) },

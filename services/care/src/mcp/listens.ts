@@ -3,9 +3,11 @@
  * only its grant; there is no replay, so a client that was cut off reads again. A grant never covers what the principal may
  * not read, and everything is checked again before it is sent (C21).
  */
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/service-kit/mcp'
 import { mayRead } from '../domain/scopes.ts'
+import type { ListenRows } from '../domain/session-store.ts'
 import { listenParams } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Happening } from './frames.ts'
@@ -59,6 +61,8 @@ const acknowledged = ({ uris, wantsList }: GrantedListen): object => ({
 })
 
 type ListenOptions = Pick<OpenStreamOptions, 'claims' | 'response'> & {
+  /** Its row. */
+  readonly row: string
   /** Of the request; names the listen in its frames. */
   readonly id: RpcId
   readonly granted: GrantedListen
@@ -145,12 +149,14 @@ export type Listens = ReturnType<typeof createListens>
 export function createListens(
   deps: Pick<ListenParts, 'isRevoked' | 'limits' | 'lastResult' | 'onUpdate' | 'place'> & {
     readonly clock: Clock
+    /** Those of all processes. */
+    readonly rows: ListenRows
     readonly onEnd: (reason: StreamEnd) => void
     /** Called about every second while there are listens. */
     readonly onTick?: () => void
   },
 ) {
-  const { limits } = deps
+  const { limits, rows } = deps
   const listens = createOpenStreams<Listen>(deps)
   const byUri = new Map<string, Set<Listen>>()
   const ofSub = (sub: string): number =>
@@ -162,16 +168,23 @@ export function createListens(
       listening?.delete(ended)
       if (listening?.size === 0) byUri.delete(uri)
     }
+    rows.remove(ended.options.row)
     deps.onEnd(reason)
   }
 
   return {
     ...listens,
-    /** Refuses with -32603, before the first frame, a listen beyond the limits. */
-    admit(sub: string): void {
-      if (listens.count() < limits.listensMax && ofSub(sub) < limits.listensPerSubMax) return
+    /** Refuses with -32603, before the first frame, a listen beyond the limits; returns its row. */
+    async admit(sub: string, { uris }: GrantedListen): Promise<string> {
+      const { listensMax: max, listensPerSubMax: perSubMax } = limits
+      const row = randomUUID()
+      const isRoom = listens.count() < max && ofSub(sub) < perSubMax
+      if (isRoom && (await rows.add({ id: row, sub, uris: [...uris.keys()], max, perSubMax })))
+        return row
       throw new RpcFailure(RPC_CODES.internalError, 'Too many listens')
     },
+    /** One that was admitted is not opened. */
+    dismiss: (row: string): void => rows.remove(row),
     open(options: ListenOptions): void {
       const listen = new Listen({ ...deps, ...options, onEnd })
       listens.add(listen)

@@ -6,7 +6,7 @@ import { countVersions } from '../domain/position.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
-import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
+import type { ListenRows, SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import { createSharedUnheard } from '../domain/shared-unheard.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
 import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
@@ -102,17 +102,17 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { place, registry, restored } = await openRegistry(deps, {
     limits,
     observe,
+    onForgotten: () => listens.endAll('forgotten'),
     onEnd: (session, reason) => {
       server.release(session)
       observe({ kind: 'session-ended', reason })
     },
   })
   const eventIds = createEventIds(restored.eventKey)
-  const { looks } = registry
   const reading = { store, serviceName, clock, onFailure }
   const follower = createJournalFollower({
     ...reading,
-    looks,
+    looks: registry.looks,
     isHeard: () => streams.count() + listens.count() > 0,
     tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
   })
@@ -128,7 +128,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     eventIds,
     chance: deps.chance,
     onUpdate: unheard.heard,
-    hasOthers: () => looks.hasOthers,
+    hasOthers: () => registry.looks.hasOthers,
     keepCarried: (session, epoch) => registry.keepCarried(session, epoch),
     onEnd: ({ epoch, session }, reason) => {
       registry.fallSilent(session, epoch)
@@ -146,19 +146,19 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
     place,
-    catchUp: () => looks.again(),
+    rows: kept.listens,
+    catchUp: () => registry.looks.again(),
     onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   await unheard.restore(restored, store)
-  const reported = (error: unknown): void => reportUnstored(error, observe)
-  const unwatch = kept.watch(() => void looks.again().then(follower.wake, reported))
+  const unwatch = watchOthers(kept, { ...shared, observe })
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
   }
   return {
-    hub: createSessionHub({ ...shared, observe }),
+    hub: createSessionHub({ ...shared, observe, rows: kept.listens }),
     ...operating({ ...shared, streams, unwatch }, addRoutes),
   }
 }
@@ -212,15 +212,26 @@ function reportUnstored(error: unknown, observe: Observe): void {
 const createFlush = (kept: SessionStore, observe: Observe) => (): Promise<void> =>
   kept.flush().catch((error: unknown) => reportUnstored(error, observe))
 
+/** Looks whenever another process may have changed something, and has streams tell it; returns what stops it. */
+const watchOthers = (
+  kept: SessionStore,
+  { follower, observe, registry }: Pick<McpParts, 'follower' | 'registry'> & { observe: Observe },
+): (() => void) =>
+  kept.watch(() => {
+    const looking = registry.looks.again()
+    looking.then(follower.wake, (error: unknown) => reportUnstored(error, observe))
+  })
+
 /** Enters among the processes that serve the sessions. */
 async function openRegistry(
   { clock, random, sessions, store }: McpEndpointDeps,
   on: Pick<McpServices, 'limits'> & {
     readonly observe: Observe
     readonly onEnd: (session: McpSession, reason: SessionEnd) => void
+    readonly onForgotten: () => void
   },
 ) {
-  const { limits, observe, onEnd } = on
+  const { limits, observe, onEnd, onForgotten } = on
   const { assistant, user } = store.journals
   const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
   await sessions.enter(sizes())
@@ -235,6 +246,7 @@ async function openRegistry(
     },
     randomBytes: random,
     onProblem: (error) => reportUnstored(error, observe),
+    onForgotten,
     onEnd,
   })
   registry.restore(restored)
@@ -365,9 +377,18 @@ function createSessionHub(deps: {
   readonly unheard: Pick<UnheardCorrections, 'written'>
   /** Those who listen without a session. */
   readonly listens: Pick<Listens, 'following'>
+  /** Listens of all processes. */
+  readonly rows: ListenRows
   readonly observe: Observe
 }): SessionHub {
-  const { follower, listens, observe, registry, unheard } = deps
+  const { follower, listens, observe, registry, rows, unheard } = deps
+  const listeningElsewhere = async (uri: string, place: number): Promise<number> => {
+    if (!registry.looks.hasListensElsewhere) return 0
+    return rows.countElsewhere(uri, place).catch((error: unknown) => {
+      reportUnstored(error, observe)
+      return 0
+    })
+  }
   return {
     async publish(record, previous, place) {
       unheard.written(record, previous, place)
@@ -376,7 +397,7 @@ function createSessionHub(deps: {
       const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
       const following = listens.following(record)
       follower.wake()
-      return subscribed + following
+      return subscribed + following + (await listeningElsewhere(chainUri(record), place))
     },
     silent: (uri) => registry.silent(uri).length,
     sessions: () => registry.count,

@@ -21,6 +21,7 @@ import {
 } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import { reachOf, scopeOf } from '../domain/scopes.ts'
+import type { ListenRows } from '../domain/session-store.ts'
 import { insufficientScope } from '../errors.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
 import { modernMcpMessage } from '../wire/mcp.ts'
@@ -86,6 +87,8 @@ type ModernParts = AdmissionDeps & {
   readonly onFailure: (error: unknown) => void
   readonly onEnd: (reason: StreamEnd) => void
   readonly place: () => number
+  /** Listens of all processes. */
+  readonly rows: ListenRows
   /** Learns what other processes have written until now. */
   readonly catchUp: () => Promise<void>
   readonly onTick: () => void
@@ -202,10 +205,11 @@ async function listen(
   { claims, reply }: Admitted,
   { id, method, params }: RpcRequest,
 ): Promise<undefined> {
-  listens.admit(claims.sub)
   const granted = await grantListen({ ...services, principal: claims, way: method }, params)
+  const row = await listens.admit(claims.sub, granted)
   const response = openEventStream(reply)
-  if (response !== undefined) listens.open({ id, claims, granted, response })
+  if (response === undefined) listens.dismiss(row)
+  else listens.open({ id, row, claims, granted, response })
 }
 
 /** The refusals of a method that have a status of their own; all others are in-band. */

@@ -24,6 +24,8 @@ export class SessionLooks {
   sizes: Sizes
   /** Whether other processes serve the same sessions. */
   hasOthers = false
+  /** Whether anybody listens at those. */
+  hasListensElsewhere = false
 
   constructor(deps: SessionLooksDeps) {
     this.#deps = deps
@@ -67,6 +69,7 @@ export class SessionLooks {
     const known = this.#deps.sizes()
     const look = await store.look()
     this.hasOthers = look.hasOthers
+    this.hasListensElsewhere = look.hasListensElsewhere
     await adopt(look)
     if (look.sizes !== undefined) await learnSizes(look.sizes)
     this.sizes = look.sizes ?? known

@@ -26,6 +26,7 @@ const openRegistry = async (sessions: SessionStore): Promise<SessionRegistry> =>
     learnSizes: async () => undefined,
     randomBytes: (size) => new Uint8Array(size).fill(fill++),
     onProblem: () => undefined,
+    onForgotten: () => undefined,
     onEnd: () => undefined,
   })
   made.restore(await sessions.restore())

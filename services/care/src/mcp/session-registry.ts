@@ -36,6 +36,8 @@ type SessionRegistryDeps = {
   readonly learnSizes: (sizes: Sizes) => Promise<void>
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
+  /** The others took this process for dead. */
+  readonly onForgotten: () => void
   /** A change was refused, or a sweep failed; the next one is made all the same. */
   readonly onProblem: (error: unknown) => void
 }
@@ -97,6 +99,7 @@ export class SessionRegistry {
   async #enterAnew(): Promise<void> {
     const { sizes, store } = this.#deps
     for (const session of this.#byId.values()) session.stream?.end('forgotten')
+    this.#deps.onForgotten()
     await store.enter(sizes())
     this.restore(await store.restore())
   }

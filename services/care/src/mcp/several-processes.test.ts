@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   BOTH,
   openClient,
+  openListen,
   type RunningProcess,
   startCares,
   USER,
@@ -231,6 +232,25 @@ describe.skipIf(reason !== undefined)(
       expect(new Set(opened)).toEqual(new Set([200, 'no session was opened: 429']))
       for (const at of [first, second])
         await expect.poll(async () => (await health(at)).sessions - before.sessions, POLL).toBe(64)
+    })
+
+    test('C21: a listen at one is counted by a write at the other, and told of it; its principal has no more than it may over both', async () => {
+      await say('.', { domain: 'listened' })
+      const uri = 'care://ann/listened'
+      const listen = await openListen(first, uri)
+      await expect.poll(() => toldBy(listen), POLL).toEqual(['acknowledged'])
+      expect(await say('heard', { domain: 'listened' }, second)).toMatchObject({ subscribers: 1 })
+      await expect.poll(() => listen.updated, POLL).toEqual([uri])
+      listen.drop()
+      await expect
+        .poll(() => say('unheard', { domain: 'listened' }, second), POLL)
+        .toMatchObject({ subscribers: 0 })
+      const asked = Array.from({ length: 70 }, (_, at) =>
+        openListen(at % 2 === 0 ? first : second, uri).catch(() => undefined),
+      )
+      const open = (await Promise.all(asked)).filter((each) => each !== undefined)
+      expect(open).toHaveLength(64)
+      for (const each of open) each.drop()
     })
 
     test('C25: a process that is told to end hands its streams over: their clients come back at once, and are served elsewhere', async () => {

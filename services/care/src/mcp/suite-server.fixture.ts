@@ -174,6 +174,7 @@ export async function startSuiteServer(): Promise<SuiteServer> {
     onEnd: () => undefined,
     place: () => 0,
     catchUp: async () => undefined,
+    rows: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
     onTick: () => undefined,
   })
   const app = await createServiceApp({

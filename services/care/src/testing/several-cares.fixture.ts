@@ -17,9 +17,11 @@ import { POSTGRES_RECORDS } from '../adapters/postgres-record-database.ts'
 import { openPostgresRecordStore } from '../adapters/postgres-record-store.ts'
 import { runCare } from '../command/run-care.ts'
 import { EventReader } from '../mcp/event-reader.fixture.ts'
+import { modernBody, modernHeaders } from '../mcp/modern.fixture.ts'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import type { WriteAnswer } from '../wire/write.ts'
 import {
+  MODERN_RESOURCE,
   RESOURCE,
   TOKEN_SECRET,
   testConfig,
@@ -49,11 +51,11 @@ export type RunningProcess = {
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>
 }
 
-export const tokenFor = (scope: string, sub = 'host'): string =>
+export const tokenFor = (scope: string, sub = 'host', audience = RESOURCE): string =>
   mintToken({
     sub,
     scope,
-    audience: RESOURCE,
+    audience,
     typ: 'care+jwt',
     key: KEYS,
     nowSeconds: Date.now() / 1_000,
@@ -123,6 +125,19 @@ export async function openClient(at: RunningProcess, scope = USER, sub = 'host')
       }),
   }
 }
+
+/** Opens a listen at a process, of the revision without sessions. */
+export const openListen = (at: RunningProcess, uri: string): Promise<EventReader> =>
+  EventReader.request({
+    port: at.port,
+    method: 'POST',
+    path: '/mcp/2026-07-28',
+    headers: {
+      ...modernHeaders('subscriptions/listen'),
+      authorization: `Bearer ${tokenFor(USER, 'listener', MODERN_RESOURCE)}`,
+    },
+    body: modernBody('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } }),
+  })
 
 /** Writes a value at a process. */
 export async function writeAt(
