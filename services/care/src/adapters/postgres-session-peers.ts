@@ -19,6 +19,9 @@ const FRESH_MS = 1_000
 /** How late rows say when their session was last in use: a part of the idle time, and until the next sweep, milliseconds. */
 const SEEN_LATE = { part: 1 / 4, ms: 30_000 }
 
+/** Two heartbeats and a little: who says so is no process that was just killed, and clients may be sent to it. */
+const SEEN_LATELY = "interval '5 s'"
+
 /** Shared by whoever changes sessions. Who enters waits for them, and so misses no change. */
 const CHANGING = "hashtextextended('care sessions', 3)"
 /** Only one at a time counts the sessions of a principal and adds one. */
@@ -33,7 +36,7 @@ const TELL =
 const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes, j.has_listens
   FROM (SELECT (SELECT size FROM journals WHERE name = 'user') AS user_size,
       (SELECT size FROM journals WHERE name = 'assistant') AS assistant_size,
-      EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes) AS processes,
+      EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes WHERE seen_at > clock_timestamp() - ${SEEN_LATELY}) AS processes,
       EXISTS (SELECT FROM mcp_listens WHERE process <> $1) AS has_listens) j
     LEFT JOIN mcp_inbox i ON i.process = $1 AND i.at <> ALL($2::bigint[])
     LEFT JOIN mcp_sessions n ON n.number = i.session`

@@ -3,10 +3,9 @@
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
 import { countVersions } from '../domain/position.ts'
-import type { SessionHub } from '../domain/publish-record.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
-import type { ListenRows, SessionStore, StoredUnheard } from '../domain/session-store.ts'
+import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
 import { createSharedUnheard } from '../domain/shared-unheard.ts'
 import type { Speech, SpeechUnavailable } from '../domain/speech.ts'
 import type { AdvertisedScopes } from '../domain/trusted-issuer.ts'
@@ -36,6 +35,7 @@ import { type ModernExtensions, openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { RecordIndex } from './record-index.ts'
+import { createSessionHub } from './session-hub.ts'
 import { type SessionEnd, SessionRegistry } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
@@ -99,6 +99,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const flush = createFlush(kept, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
+  const onProblem = (error: unknown): void => reportUnstored(error, observe)
   const { place, registry, restored } = await openRegistry(deps, {
     limits,
     observe,
@@ -158,7 +159,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     addModernRoute(app)
   }
   return {
-    hub: createSessionHub({ ...shared, observe, rows: kept.listens }),
+    hub: createSessionHub({ ...shared, rows: kept.listens, onProblem }),
     ...operating({ ...shared, streams, unwatch }, addRoutes),
   }
 }
@@ -366,40 +367,3 @@ const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection =
   ...known,
   since: new Date(sinceMs).toISOString(),
 })
-
-/**
- * What a write says stands in the journals, which the streams read. So nothing is stored here, and nothing is sent before it is
- * durable: no client ever holds an event id that a restart would not know.
- */
-function createSessionHub(deps: {
-  readonly registry: SessionRegistry
-  readonly follower: Pick<JournalFollower, 'wake'>
-  readonly unheard: Pick<UnheardCorrections, 'written'>
-  /** Those who listen without a session. */
-  readonly listens: Pick<Listens, 'following'>
-  /** Listens of all processes. */
-  readonly rows: ListenRows
-  readonly observe: Observe
-}): SessionHub {
-  const { follower, listens, observe, registry, rows, unheard } = deps
-  const listeningElsewhere = async (uri: string, place: number): Promise<number> => {
-    if (!registry.looks.hasListensElsewhere) return 0
-    return rows.countElsewhere(uri, place).catch((error: unknown) => {
-      reportUnstored(error, observe)
-      return 0
-    })
-  }
-  return {
-    async publish(record, previous, place) {
-      unheard.written(record, previous, place)
-      // Those of other processes, too, as of the write.
-      await registry.looks.reach(place).catch((error: unknown) => reportUnstored(error, observe))
-      const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
-      const following = listens.following(record)
-      follower.wake()
-      return subscribed + following + (await listeningElsewhere(chainUri(record), place))
-    },
-    silent: (uri) => registry.silent(uri).length,
-    sessions: () => registry.count,
-  }
-}

@@ -1,0 +1,46 @@
+/** What a write has to do with sessions: who followed its record, at any process, and that streams tell of it. */
+import type { SessionHub } from '../domain/publish-record.ts'
+import type { ListenRows } from '../domain/session-store.ts'
+import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
+import { chainUri } from '../wire/record-uri.ts'
+import type { JournalFollower } from './journal-follower.ts'
+import type { Listens } from './listens.ts'
+import type { SessionRegistry } from './session-registry.ts'
+
+/**
+ * What a write says stands in the journals, which the streams read. So nothing is stored here, and nothing is sent before it is
+ * durable: no client ever holds an event id that a restart would not know.
+ */
+export function createSessionHub(deps: {
+  readonly registry: SessionRegistry
+  readonly follower: Pick<JournalFollower, 'wake'>
+  readonly unheard: Pick<UnheardCorrections, 'written'>
+  /** Those who listen without a session. */
+  readonly listens: Pick<Listens, 'following'>
+  /** Listens of all processes. */
+  readonly rows: ListenRows
+  /** Sessions could not be read; a write is answered all the same. */
+  readonly onProblem: (error: unknown) => void
+}): SessionHub {
+  const { follower, listens, onProblem, registry, rows, unheard } = deps
+  const listeningElsewhere = async (uri: string, place: number): Promise<number> => {
+    if (!registry.looks.hasListensElsewhere) return 0
+    return rows.countElsewhere(uri, place).catch((error: unknown) => {
+      onProblem(error)
+      return 0
+    })
+  }
+  return {
+    async publish(record, previous, place) {
+      unheard.written(record, previous, place)
+      // Those of other processes, too, as of the write.
+      await registry.looks.reach(place).catch(onProblem)
+      const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
+      const following = listens.following(record)
+      follower.wake()
+      return subscribed + following + (await listeningElsewhere(chainUri(record), place))
+    },
+    silent: (uri) => registry.silent(uri).length,
+    sessions: () => registry.count,
+  }
+}
