@@ -127,7 +127,7 @@ export type SessionLook = {
 }
 
 /** A stream without a session (C21). */
-export type NewListen = {
+type NewListen = {
   /** A UUID. */
   readonly id: string
   readonly sub: string
