@@ -17,8 +17,7 @@ import {
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
 import { type Relay, RelayRefusal } from './relay.ts'
-import { sendTransaction } from './send-transaction.ts'
-import { createTransactionSigner } from './transaction-signer.ts'
+import { createTransactionSigner, sendTransaction } from './send-transaction.ts'
 
 /** Tries for one call: two replicas that race for a nonce collide a few times at most, and a relay that is not reached for
  * so long is down. */

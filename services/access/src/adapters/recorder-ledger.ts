@@ -22,8 +22,11 @@ import {
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
 import type { Relay } from './relay.ts'
-import { sendTransaction } from './send-transaction.ts'
-import { createTransactionSigner, type TransactionSigner } from './transaction-signer.ts'
+import {
+  createTransactionSigner,
+  sendTransaction,
+  type TransactionSigner,
+} from './send-transaction.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
