@@ -14,6 +14,9 @@ export type Lease = {
   close(): Promise<void>
 }
 
+/** How long a silent process is remembered, milliseconds: longer than a lease, so that its work is another's before it is forgotten. */
+export const FORGOTTEN_MS = 10_000
+
 /** The place of a process among the equal processes that serve one store. */
 export type ProcessPlace = {
   /** Under which the others know it. */

@@ -161,7 +161,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await runSql(database.owner, 'DELETE FROM notes.other')
       const { Unavailable } = MOVE.postgres
       const own = { ...notesOptions(database.as('notes_app'), ':memory:'), Unavailable }
-      const serving = await openPostgresProcess(new PostgresDoor(own), 'notes', {
+      const serving = await openPostgresProcess(new PostgresDoor(own), MOVE.postgres, {
         onProblem: () => undefined,
       })
       await expect(moveToPostgres(MOVE, options())).rejects.toThrow(

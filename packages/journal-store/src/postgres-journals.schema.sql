@@ -75,9 +75,10 @@ END $$;
 
 CREATE TABLE processes ( -- who serves this store; whoever says nothing for ten seconds is forgotten, with all that hangs on its row
   id uuid PRIMARY KEY,
+  schema_version bigint NOT NULL, -- of its program
   seen_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE FUNCTION see_process(mine uuid, is_new boolean, forgotten_after interval)
+CREATE FUNCTION see_process(mine uuid, is_new boolean, forgotten_after interval, own_version bigint)
 RETURNS TABLE (is_known boolean, living bigint, unix_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -85,7 +86,7 @@ BEGIN
     SELECT id FROM processes WHERE seen_at < clock_timestamp() - forgotten_after FOR UPDATE SKIP LOCKED);
   IF is_new THEN
     -- The answer of its COMMIT may have been lost.
-    INSERT INTO processes VALUES (mine) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
+    INSERT INTO processes VALUES (mine, own_version) ON CONFLICT (id) DO UPDATE SET seen_at = clock_timestamp();
   ELSE
     UPDATE processes SET seen_at = clock_timestamp() WHERE id = mine;
   END IF;

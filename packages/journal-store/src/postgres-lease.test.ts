@@ -155,8 +155,8 @@ describe.skipIf(postgresMissing !== undefined)(
     it('C25: a process that was silent is forgotten, and goes on under a new id; living processes are counted', async () => {
       let nowMs = 0
       const [first, other] = [
-        await openPostgresProcess(door(), 'notes', { onProblem, nowMs: () => nowMs }),
-        await openPostgresProcess(door(), 'notes', { onProblem }),
+        await openPostgresProcess(door(), POSTGRES_NOTES, { onProblem, nowMs: () => nowMs }),
+        await openPostgresProcess(door(), POSTGRES_NOTES, { onProblem }),
       ]
       endings.push(
         () => first.close(),

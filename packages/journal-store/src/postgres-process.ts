@@ -4,13 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { keepBeating } from './heartbeat.ts'
-import type { ProcessPlace } from './lease.ts'
+import { FORGOTTEN_MS, type ProcessPlace } from './lease.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
+import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import type { SqlQuery } from './sql-connection.ts'
-
-/** How long a silent process is remembered, milliseconds: longer than a lease, so that its work is another's before it is forgotten. */
-const FORGOTTEN_MS = 10_000
 
 /** An answer that took longer says too little of the database's clock: half of it may be the error, milliseconds. */
 const MEASURED_MS_MAX = 500
@@ -25,7 +23,7 @@ type ProcessOptions = {
 
 type Seen = { readonly is_known: boolean; readonly living: number; readonly unix_ms: number }
 
-const SEE = "SELECT is_known, living, unix_ms FROM see_process($1, $2, $3 * interval '1 ms')"
+const SEE = "SELECT is_known, living, unix_ms FROM see_process($1, $2, $3 * interval '1 ms', $4)"
 
 /** Refuses whoever would change the store under a process that serves it, and keeps new ones out until the transaction ends. */
 export async function requireNobody(query: SqlQuery, schema: string): Promise<void> {
@@ -35,7 +33,7 @@ export async function requireNobody(query: SqlQuery, schema: string): Promise<vo
 /** Opens it; resolves once it was seen, or could not be. */
 export async function openPostgresProcess(
   door: PostgresDoor,
-  schema: string,
+  { migrations, schema }: Pick<PostgresStoreKind<string>, 'migrations' | 'schema'>,
   { nowMs = () => performance.now(), onProblem, unixMs = Date.now }: ProcessOptions,
 ): Promise<ProcessPlace> {
   const connection = new PostgresConnection(door, { schema })
@@ -45,7 +43,7 @@ export async function openPostgresProcess(
   const see = async (): Promise<boolean> => {
     const [askedMs, askedUnixMs] = [nowMs(), unixMs()]
     const [row] = await connection.transaction(
-      (query) => query<Seen>(SEE, [id, isNew, FORGOTTEN_MS]),
+      (query) => query<Seen>(SEE, [id, isNew, FORGOTTEN_MS, migrations.length]),
       'relaxed',
     )
     const tookMs = nowMs() - askedMs

@@ -3,8 +3,10 @@
  * append-only: the service's role may run functions and change no row; triggers stop the owner too; and the signed checkpoint
  * exposes anyone who drops the triggers.
  */
+
+import { FORGOTTEN_MS } from './lease.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
-import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import { type PostgresLine, UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { readSchema } from './read-schema.ts'
 import type { Rows } from './store.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
@@ -23,6 +25,15 @@ export type PostgresJournalTable = JournalTable & {
   }[]
 }
 
+/** What `migrate` does to a schema. */
+export type SchemaPart = 'expand' | 'contract'
+
+/**
+ * A step from one release to the next. What it adds must not disturb the release before, whose processes go on beside it; what
+ * they need and the new ones do not is removed by `contract`, once none of them runs.
+ */
+type SchemaStep = string | { readonly expand: string; readonly contract: string }
+
 export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJournalTable> & {
   readonly schema: string
   /** Role of the service: it reads, and appends by function. */
@@ -31,7 +42,7 @@ export type PostgresStoreKind<Name extends string> = StoreKind<Name, PostgresJou
    * The store's own schema, behind `postgres-journals.schema.sql`: its tables, its journals and their heads, and the
    * rights of the service's role besides reading; then one step for each release that changes it. No name has a schema.
    */
-  readonly migrations: readonly string[]
+  readonly migrations: readonly SchemaStep[]
 }
 
 /** Roles belong to the whole server: another database's migration may make them at the same time. */
@@ -72,23 +83,85 @@ END $$;`
 
 const JOURNALS_SCHEMA = new URL('./postgres-journals.schema.sql', import.meta.url)
 
-/** How many of a kind's migrations the store has. */
-export async function readSchemaVersion(rows: Rows, schema: string): Promise<number> {
-  const [stored] = await rows<readonly [string]>(
-    `SELECT value FROM ${schema}.meta WHERE name = 'schema_version'`,
-  )
-  return Number(stored?.[0] ?? 0)
+const partsOf = (step: SchemaStep) =>
+  typeof step === 'string' ? { expand: step, contract: '' } : step
+
+/** How many of a kind's steps the store has, and up to which one nothing of before is left. */
+async function readSchemaVersion(rows: Rows, schema: string) {
+  const found = await rows<readonly [string, string]>(`SELECT name, value FROM ${schema}.meta`)
+  const values = new Map(found)
+  return {
+    version: Number(values.get('schema_version') ?? 0),
+    contracted: Number(values.get('schema_contracted') ?? 0),
+  }
 }
 
 /**
- * Brings a store's schema up to date, as its owner; several processes may do so at once. Rejects with the service's error,
- * without changing anything, if the schema is newer than this program.
+ * Why a program cannot use a store's schema; undefined if it can. It knows its own, and can live beside the next one until that
+ * is contracted.
+ */
+export async function findSchemaFault(
+  rows: Rows,
+  { migrations, schema }: Pick<PostgresStoreKind<string>, 'migrations' | 'schema'>,
+): Promise<string | undefined> {
+  const { contracted, version } = await readSchemaVersion(rows, schema)
+  const known = migrations.length
+  if (version === known || (version === known + 1 && contracted <= known)) return undefined
+  return `its schema is ${version}, that of this program ${known}: migrate it`
+}
+
+type Versions = Awaited<ReturnType<typeof readSchemaVersion>>
+
+/** Adds what is missing; a new store has nothing of before. Returns the version up to which nothing of before is left. */
+async function expand(
+  line: PostgresLine,
+  { journals, migrations, Unavailable }: PostgresStoreKind<string>,
+  { contracted, version }: Versions,
+): Promise<number> {
+  if (version > migrations.length)
+    throw new Error(`its schema ${version} is newer than this program`)
+  const isNew = version === 0
+  if (isNew) await line.run(readSchema(JOURNALS_SCHEMA, Unavailable))
+  for (const step of migrations.slice(version)) {
+    const parts = partsOf(step)
+    await line.run(parts.expand)
+    if (isNew) await line.run(parts.contract)
+  }
+  if (version < migrations.length)
+    for (const [journal, table] of Object.entries<PostgresJournalTable>(journals))
+      await line.run(appendSql(journal, table))
+  return isNew ? migrations.length : contracted
+}
+
+/** Removes what only processes of releases before needed. None of them runs, and none begins meanwhile. */
+async function contract(
+  line: PostgresLine,
+  { migrations }: PostgresStoreKind<string>,
+  { contracted, version }: Versions,
+): Promise<number> {
+  if (version !== migrations.length)
+    throw new Error(`its schema is ${version}, that of this program ${migrations.length}`)
+  await line.run('LOCK TABLE processes IN SHARE ROW EXCLUSIVE MODE')
+  const older = await line.ask(
+    "SELECT id FROM processes WHERE schema_version < $1 AND seen_at >= clock_timestamp() - $2 * interval '1 ms'",
+    [version, FORGOTTEN_MS],
+  )
+  if (older.length > 0) throw new Error(`processes of the release before serve it: ${older.length}`)
+  for (const step of migrations.slice(contracted)) await line.run(partsOf(step).contract)
+  return version
+}
+
+/**
+ * Brings a store's schema up to date, as its owner; several processes may do so at once. First what is new is added, beside which
+ * the release before goes on; `contract` removes what only that one needed, once its last process has ended. Rejects with the
+ * service's error, without changing anything, if that cannot be.
  */
 export async function migratePostgresStore<Name extends string>(
   kind: PostgresStoreKind<Name>,
   options: Omit<PostgresOptions, 'Unavailable'>,
+  part: SchemaPart = 'expand',
 ): Promise<void> {
-  const { appRole, journals, migrations, schema, Unavailable } = kind
+  const { appRole, migrations, schema, Unavailable } = kind
   const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
   const line = await door.find()
   try {
@@ -99,19 +172,13 @@ export async function migratePostgresStore<Name extends string>(
       CREATE SCHEMA IF NOT EXISTS ${schema};
       SET LOCAL search_path = ${schema}, pg_temp;
       CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)`)
-    const applied = await readSchemaVersion((text) => line.tuples(text), schema)
-    if (applied > migrations.length)
-      throw new Error(`its schema ${applied} is newer than this program`)
-    if (applied === 0) await line.run(readSchema(JOURNALS_SCHEMA, Unavailable))
-    for (const migration of migrations.slice(applied)) await line.run(migration)
-    if (applied < migrations.length)
-      for (const [journal, table] of Object.entries<PostgresJournalTable>(journals))
-        await line.run(appendSql(journal, table))
+    const before = await readSchemaVersion((text) => line.tuples(text), schema)
+    const contracted = await (part === 'expand' ? expand : contract)(line, kind, before)
     // A role's rights cover only what exists when they are granted.
     await line.run(rightsOf(kind))
     await line.ask(
-      "INSERT INTO meta VALUES ('schema_version', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-      [String(migrations.length)],
+      "INSERT INTO meta VALUES ('schema_version', $1), ('schema_contracted', $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      [String(migrations.length), String(contracted)],
     )
     await line.commit()
   } catch (error) {

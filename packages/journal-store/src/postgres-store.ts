@@ -11,9 +11,9 @@ import { PostgresConnection, type PostgresQuery, type PostgresRun } from './post
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
 import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import {
+  findSchemaFault,
   type PostgresJournalTable,
   type PostgresStoreKind,
-  readSchemaVersion,
 } from './postgres-store-kind.ts'
 import { removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './seal-keys.ts'
@@ -64,11 +64,10 @@ export async function readHeads<Name extends string>({
   return headsInRows(kind, found)
 }
 
-/** Rejects with the service's error for a schema of another version. */
+/** Rejects with the service's error for a schema that is not the program's. */
 async function requireSchema({ kind, rows }: PostgresSource<string>): Promise<void> {
-  const [found, known] = [await readSchemaVersion(rows, kind.schema), kind.migrations.length]
-  if (found !== known)
-    throw new kind.Unavailable(`its schema is ${found}, that of this program ${known}: migrate it`)
+  const fault = await findSchemaFault(rows, kind)
+  if (fault !== undefined) throw new kind.Unavailable(fault)
 }
 
 /** Counts all leaves of a journal; rejects with the service's error if any are missing. */

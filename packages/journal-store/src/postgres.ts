@@ -30,5 +30,6 @@ export {
   migratePostgresStore,
   type PostgresJournalTable,
   type PostgresStoreKind,
+  type SchemaPart,
 } from './postgres-store-kind.ts'
 export { openWriteProbe } from './write-probe.ts'

@@ -31,8 +31,8 @@ type DatabaseVerbs<Read extends Config> = {
   readonly noun: string
   /** Throws BadUsage. */
   readonly readConfig: (terminal: CommandTerminal) => Read
-  /** Creates or updates the schema, as its owner. */
-  readonly migrate: (ownerUrl: Secret) => Promise<void>
+  /** Creates or updates the schema, as its owner, or removes what only the release before needed. */
+  readonly migrate: (ownerUrl: Secret, part: 'expand' | 'contract') => Promise<void>
   /** Moves everything from the file into the empty database, or from the database into a new file; returns the journals' heads. */
   readonly move: (
     config: Read & { readonly DATABASE_URL: Secret },
@@ -48,10 +48,19 @@ export function databaseVerbs<Read extends Config>(
   return [
     {
       name: 'migrate',
-      summary: 'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here',
-      run: async ({ terminal }) => {
-        await migrate(databaseUrl(terminal))
-        terminal.print(`The schema of ${noun} is up to date.`)
+      usage: '[contract]',
+      summary:
+        'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here. `contract` then removes what only the release before needed, once none of its processes runs',
+      wordsMax: 1,
+      run: async ({ terminal, words: [part = 'expand'] }) => {
+        if (part !== 'expand' && part !== 'contract')
+          throw new BadUsage('Say contract, or nothing.')
+        await migrate(databaseUrl(terminal), part)
+        terminal.print(
+          part === 'expand'
+            ? `The schema of ${noun} is up to date.`
+            : `The schema of ${noun} has nothing of the release before.`,
+        )
         return EXIT.done
       },
     },

@@ -15,7 +15,7 @@ import {
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
-import type { PostgresDoor } from '@tallystick/journal-store/postgres'
+import type { PostgresDoor, SchemaPart } from '@tallystick/journal-store/postgres'
 import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
 import { type CareConfig, DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
@@ -158,7 +158,7 @@ async function openProcessPlace(
   {
     openPostgresLease,
     openPostgresProcess,
-    POSTGRES_RECORDS: { schema },
+    POSTGRES_RECORDS,
   }: Pick<
     Awaited<ReturnType<typeof loadPostgres>>,
     'openPostgresLease' | 'openPostgresProcess' | 'POSTGRES_RECORDS'
@@ -166,7 +166,8 @@ async function openProcessPlace(
   { clock, followsDatabase = true, onProblem }: Opening,
 ) {
   const unixMs = (): number => clock.unixMs()
-  const process = await openPostgresProcess(door, schema, { onProblem, unixMs })
+  const process = await openPostgresProcess(door, POSTGRES_RECORDS, { onProblem, unixMs })
+  const { schema } = POSTGRES_RECORDS
   const name = { name: 'for all', schema, process: process.id() }
   const lease = await openPostgresLease(door, name, { onProblem })
   const shared = { ...clock, unixMs: () => clock.unixMs() + process.clockOffsetMs() }
@@ -297,9 +298,9 @@ export async function moveStores(
 }
 
 /** Makes the schema in a database, or brings it up to date; its owner's URL. Rejects with RecordStoreUnavailable. */
-export async function migrateRecords(ownerUrl: Secret): Promise<void> {
+export async function migrateRecords(ownerUrl: Secret, part: SchemaPart): Promise<void> {
   const { migratePostgresStore, POSTGRES_RECORDS } = await loadPostgres()
-  await migratePostgresStore(POSTGRES_RECORDS, serverOf(ownerUrl))
+  await migratePostgresStore(POSTGRES_RECORDS, serverOf(ownerUrl), part)
 }
 
 /**

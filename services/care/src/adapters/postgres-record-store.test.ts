@@ -8,6 +8,7 @@ import { describeSessionStore } from '../domain/session-store.contract.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { openAuditTrail, readAuditRows } from './audit-rows.ts'
 import { describeAuditTrail } from './audit-trail.contract.ts'
+import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import { openPostgresSessionPeers } from './postgres-session-peers.ts'
 import {
   makeRecordDatabase,
@@ -57,7 +58,7 @@ describe.skipIf(postgresMissing !== undefined)(
           Unavailable: RecordStoreUnavailable,
           pause: (ms) => pause(systemClock, ms),
         })
-        const process = await openPostgresProcess(door, 'care', { onProblem })
+        const process = await openPostgresProcess(door, POSTGRES_RECORDS, { onProblem })
         const peers = openPostgresSessionPeers(door, {
           process,
           clock: systemClock,

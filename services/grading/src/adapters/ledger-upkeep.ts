@@ -8,6 +8,7 @@ import {
   openSqliteRows,
   type StoreOwner,
 } from '@tallystick/journal-store'
+import type { SchemaPart } from '@tallystick/journal-store/postgres'
 import { type Secret, serverOf } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
@@ -41,9 +42,9 @@ export async function backupGrading({
 }
 
 /** Creates or upgrades the ledger's schema; takes the owner's URL. Rejects with GradingStoreUnavailable. */
-export async function migrateLedger(ownerUrl: Secret): Promise<void> {
+export async function migrateLedger(ownerUrl: Secret, part: SchemaPart): Promise<void> {
   const { migratePostgresStore, POSTGRES_LEDGER } = await loadPostgres()
-  await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl))
+  await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl), part)
 }
 
 /**

@@ -101,6 +101,7 @@ export async function openStores(
     openPostgresLease,
     openPostgresProcess,
     openWriteProbe,
+    POSTGRES_LEDGER,
     PostgresDoor,
   } = await loadPostgres()
   const server = { ...serverOf(DATABASE_URL), databasePath }
@@ -111,7 +112,7 @@ export async function openStores(
     { schema: 'grading', name: POLLER, process: randomUUID() },
     { onProblem },
   )
-  const process = await openPostgresProcess(door, 'grading', { onProblem })
+  const process = await openPostgresProcess(door, POSTGRES_LEDGER, { onProblem })
   const probe = openWriteProbe(door, onProblem)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,

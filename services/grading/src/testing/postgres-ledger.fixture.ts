@@ -73,7 +73,9 @@ async function makePostgresLedger(server: PostgresServer) {
     ) => {
       const named = { ...identity, url: through, Unavailable: GradingStoreUnavailable }
       const door = new PostgresDoor(named)
-      const process = await openPostgresProcess(door, 'grading', { onProblem: () => undefined })
+      const process = await openPostgresProcess(door, POSTGRES_LEDGER, {
+        onProblem: () => undefined,
+      })
       const store = await openPostgresReservationStore({ ...options, door, process })
       const end = async (): Promise<void> => {
         await store.close()

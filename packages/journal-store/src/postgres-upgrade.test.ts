@@ -1,0 +1,122 @@
+// C44: two releases serve one store side by side: the schema is expanded, processes are replaced one by one, and then it is
+// contracted.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { notesOptions, POSTGRES_NOTES } from './notes-postgres.fixture.ts'
+import { NotesUnavailable } from './notes-store.fixture.ts'
+import { PostgresDoor } from './postgres-door.ts'
+import { openPostgresProcess } from './postgres-process.ts'
+import {
+  type PostgresServer,
+  postgresMissing,
+  runSql,
+  startPostgres,
+} from './postgres-server.fixture.ts'
+import { openPostgresStore } from './postgres-store.ts'
+import { migratePostgresStore } from './postgres-store-kind.ts'
+import { appendText } from './store.contract.ts'
+
+const OLD = POSTGRES_NOTES
+/** The next release counts words, and has no use for the names of writers. */
+const NEXT: typeof OLD = {
+  ...OLD,
+  migrations: [
+    ...OLD.migrations,
+    {
+      expand: 'CREATE TABLE words (word text PRIMARY KEY, entries bigint NOT NULL)',
+      contract: 'DROP TABLE writers',
+    },
+  ],
+}
+const AFTER_NEXT: typeof OLD = { ...NEXT, migrations: [...NEXT.migrations, 'SELECT 1'] }
+
+const onProblem = (error: unknown): void => {
+  throw error
+}
+
+describe.skipIf(postgresMissing !== undefined)(
+  `C44: two releases${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
+  () => {
+    let server: PostgresServer
+    let folder: string
+    let owner: string
+    let url: string
+    const endings: (() => Promise<unknown>)[] = []
+    const migrate = (kind: typeof OLD, part?: 'contract') =>
+      migratePostgresStore(kind, notesOptions(owner, ':memory:'), part)
+    /** A process of a release; `end` is its orderly end. */
+    const serve = async (kind: typeof OLD, name: string) => {
+      const options = notesOptions(url, join(folder, name))
+      const door = new PostgresDoor({ ...options, Unavailable: NotesUnavailable })
+      const place = await openPostgresProcess(door, kind, { onProblem })
+      endings.push(() => place.close())
+      const store = await openPostgresStore(kind, { ...options, door })
+      endings.push(() => store.close())
+      return { store, end: () => Promise.all([place.close(), store.close()]) }
+    }
+    beforeAll(() => {
+      server = startPostgres()
+    })
+    afterAll(() => server.end())
+    beforeEach(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'upgrade-'))
+      const database = await server.database()
+      owner = database.owner
+      url = database.as('notes_app')
+    })
+    afterEach(async () => {
+      for (const end of endings.splice(0)) await end()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    it('both write under load while one takes the place of the other, and nothing is lost; then the schema is contracted', async () => {
+      await migrate(OLD)
+      const old = await serve(OLD, 'old')
+      const acknowledged: number[] = []
+      const over = new AbortController()
+      const write = async (store: typeof old.store): Promise<void> => {
+        while (!over.signal.aborted) acknowledged.push(await appendText(store, 'a note'))
+      }
+      const writing = [write(old.store)]
+      await expect(serve(NEXT, 'early')).rejects.toThrow(/its schema is 1, that of this program 2/)
+      await migrate(NEXT)
+      const next = await serve(NEXT, 'next')
+      writing.push(write(next.store))
+      // One of the old release may start even now.
+      const again = await serve(OLD, 'again')
+      writing.push(write(again.store))
+      await expect.poll(() => acknowledged.length).toBeGreaterThan(100)
+      await expect(migrate(NEXT, 'contract')).rejects.toThrow(/of the release before serve it: 2/)
+      over.abort()
+      await Promise.all(writing)
+      await Promise.all([old.end(), again.end()])
+      await migrate(NEXT, 'contract')
+      acknowledged.push(await appendText(next.store, 'a last note'))
+      expect(acknowledged.toSorted((left, right) => left - right)).toEqual(
+        acknowledged.map((_, at) => at),
+      )
+      const { rows } = await runSql(owner, 'SELECT count(*)::int AS count FROM notes.notes')
+      expect(rows).toEqual([{ count: acknowledged.length }])
+    })
+
+    it('a contracted schema is not the old release’s any more, nor is one two steps ahead', async () => {
+      await migrate(OLD)
+      await migrate(NEXT)
+      await (await serve(OLD, 'old')).end()
+      await migrate(NEXT, 'contract')
+      await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 2, that of this program 1/)
+      await migrate(AFTER_NEXT)
+      await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 3/)
+      await (await serve(NEXT, 'next')).end()
+    })
+
+    it('a new store has nothing of before, and only a program of the schema contracts it', async () => {
+      await migrate(NEXT)
+      const found = await runSql(owner, "SELECT to_regclass('notes.writers') AS writers")
+      expect(found.rows).toEqual([{ writers: null }])
+      await expect(migrate(AFTER_NEXT, 'contract')).rejects.toThrow(/its schema is 2/)
+    })
+  },
+)
