@@ -230,8 +230,8 @@ export function createTransact(options: {
     if (errorName !== undefined) return { kind: 'refused', errorName }
     const { logs, transactionHash: transaction } = await submit(call)
     const [event] = parseEventLogs({ abi, logs, eventName })
-    const told = event?.args as Readonly<Record<string, bigint>> | undefined
-    return { kind: 'done', transaction, tinybar: (amount && told?.[amount]) ?? 0n }
+    const amounts = event?.args as Readonly<Record<string, bigint>> | undefined
+    return { kind: 'done', transaction, tinybar: (amount && amounts?.[amount]) ?? 0n }
   }
 }
 
@@ -249,7 +249,7 @@ function receiptOf(client: PublicClient, hash: Hex): Promise<TransactionReceipt>
 function throwUnlessSilence(error: unknown): void {
   const failure =
     error instanceof BaseError
-      ? error.walk((one) => one instanceof HttpRequestError || one instanceof TimeoutError)
+      ? error.walk((inner) => inner instanceof HttpRequestError || inner instanceof TimeoutError)
       : null
   const isSilence = failure instanceof HttpRequestError && failure.status === undefined
   if (!isSilence && !(failure instanceof TimeoutError)) throw error

@@ -247,8 +247,8 @@ function resendingFetch(
     for (let count = 1; ; count += 1) {
       const result = await attempt(request)
       if (result instanceof Response && !OPEN_STATUSES.includes(result.status)) return result
-      const asked = result instanceof Response ? retryAfterSeconds(result) : undefined
-      const pauseMs = Math.min(asked ?? RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1_000
+      const retrySeconds = result instanceof Response ? retryAfterSeconds(result) : undefined
+      const pauseMs = Math.min(retrySeconds ?? RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX) * 1_000
       if (options.clock.unixMs() + pauseMs > endsAtMs) {
         if (result instanceof Response) return result
         throw result

@@ -203,7 +203,7 @@ function faultsOf(config: Partial<z.output<typeof fields>>): readonly Fault[] {
 /** The whole environment. */
 export const issuerConfigSchema = fields.superRefine(
   (config: Partial<z.output<typeof fields>>, context) => {
-    for (const one of faultsOf(config)) context.addIssue({ code: 'custom', ...one })
+    for (const issue of faultsOf(config)) context.addIssue({ code: 'custom', ...issue })
   },
   // Runs even when there are other problems, so that one message names them all.
   { when: () => true },

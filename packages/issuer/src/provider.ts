@@ -172,7 +172,9 @@ async function completeTokens(body: unknown, store: GrantStore): Promise<void> {
 
 /** Whether a client's metadata document may be fetched: it is listed, or below a listed one ending in `/`. */
 export const isListedDocument = (listed: readonly string[], id: string): boolean =>
-  listed.some((one) => (one.endsWith('/') ? id.startsWith(one) && id !== one : id === one))
+  listed.some((prefix) =>
+    prefix.endsWith('/') ? id.startsWith(prefix) && id !== prefix : id === prefix,
+  )
 
 function featuresOf({ config }: ProviderParts): Configuration['features'] {
   const { CLIENT_DOCUMENTS: documents, RESOURCES: resources, SCOPES: scopes } = config

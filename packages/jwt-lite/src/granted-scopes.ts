@@ -23,10 +23,12 @@ type Claims = Readonly<Record<string, unknown>>
  * // ['care.read.user:maria']
  */
 export function grantedScopes(claims: Claims, grants: readonly ScopeGrant[]): readonly string[] {
-  const scopes = grants.flatMap(({ claim, value, scopes: given }) =>
+  const scopes = grants.flatMap(({ claim, value, scopes: patterns }) =>
     valuesOf(claims, claim)
-      .filter((held) => value === undefined || held === value)
-      .flatMap((held) => given.map((scope) => scope.replaceAll('{value}', () => encoded(held)))),
+      .filter((claimed) => value === undefined || claimed === value)
+      .flatMap((claimed) =>
+        patterns.map((scope) => scope.replaceAll('{value}', () => encoded(claimed))),
+      ),
   )
   return [...new Set(scopes)]
 }
@@ -55,7 +57,7 @@ const isWithin = (inner: string, outer: string): boolean =>
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 const textsOf = (value: unknown): readonly string[] =>
-  [value].flat().filter((one) => typeof one === 'string' && one !== '') as readonly string[]
+  [value].flat().filter((text) => typeof text === 'string' && text !== '') as readonly string[]
 
 function valuesOf(claims: Claims, path: string): readonly string[] {
   if (Object.hasOwn(claims, path)) return textsOf(claims[path])

@@ -131,7 +131,7 @@ export async function runCommand(command: Command, terminal: CommandTerminal): P
   }
   const verb = command.verbs.find((candidate) => candidate.name === name)
   if (verb === undefined) {
-    const names = command.verbs.map((one) => one.name).join(', ')
+    const names = command.verbs.map((each) => each.name).join(', ')
     terminal.printError(`There is no such verb. The verbs are: ${names}.`)
     return EXIT.usage
   }

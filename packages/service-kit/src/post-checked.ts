@@ -57,7 +57,7 @@ export async function postChecked(post: CheckedPost): Promise<PostAnswer> {
     const found = await resolve(url.hostname.replace(/^\[|\]$/g, ''))
     const [address] = found
     if (address === undefined) return { kind: 'failed', reason: 'connection_refused' }
-    if (!mayBePrivate && !found.every((one) => isPublicAddress(one.address)))
+    if (!mayBePrivate && !found.every((host) => isPublicAddress(host.address)))
       return { kind: 'failed', reason: 'not_public' }
     if (ended.signal.aborted) return await end.promise
     return await postTo(address, { ...post, signal: ended.signal })

@@ -125,7 +125,7 @@ async function send(calls: readonly Call[], node: Node): Promise<void> {
   }
   // A single answer to a batch, such as "too many requests", is for each of its calls.
   const byId = Array.isArray(json)
-    ? new Map(json.filter(isObject).map((one) => [one.id, one]))
+    ? new Map(json.filter(isObject).map((reply) => [reply.id, reply]))
     : json
   for (const [id, { resolve }] of calls.entries())
     resolve(outcomeOf(byId instanceof Map ? byId.get(id) : byId, status))

@@ -146,7 +146,7 @@ export function liveLine(
   const room = columns - COLUMNS_FOR_CURSOR
   const seconds = `${remaining.toFixed(1).padStart(6)} s`
   const texts = liveTexts(status).map((text) => `${seconds} · ${text}`)
-  const text = texts.find((one) => one.length + 1 + BAR_CELLS_MIN <= room) ?? seconds
+  const text = texts.find((each) => each.length + 1 + BAR_CELLS_MIN <= room) ?? seconds
   const cells = Math.max(0, Math.min(BAR_CELLS_MAX, room - text.length - 1))
   const full = Math.round(share * cells)
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text}`.slice(0, room)

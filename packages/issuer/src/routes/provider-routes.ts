@@ -140,7 +140,7 @@ function withKnownScopes(
   if (repeated.length > 0) return url
   const scopes = scope
     .split(/\s+/)
-    .filter((name) => known.some((one) => name === one || name.startsWith(`${one}:`)))
+    .filter((name) => known.some((start) => name === start || name.startsWith(`${start}:`)))
   if (!scopes.some((name) => name !== 'offline_access')) scopes.unshift(ofNone)
   parameters.set('scope', scopes.join(' '))
   return `${path}?${parameters.toString()}`

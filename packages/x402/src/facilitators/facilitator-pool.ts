@@ -74,7 +74,7 @@ export function createFacilitatorPool(options: {
       const states = members.map((member) => member.directory.state())
       const away = members.map(({ turningAway }) => turningAway)
       const well = states.find(({ failure }, at) => failure === undefined && !away[at])
-      const [first] = away.filter((one) => one !== undefined)
+      const [first] = away.filter((absence) => absence !== undefined)
       return (
         well ?? {
           readAtMs: undefined,

@@ -41,7 +41,9 @@ export function paidRoute<Prepared, Answer, Declined>(
     exposeHeadRoute: false,
     onRequest: async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       if (request.method !== 'HEAD') return undefined
-      const methods = [request.routeOptions.method ?? []].flat().filter((one) => one !== 'HEAD')
+      const methods = [request.routeOptions.method ?? []]
+        .flat()
+        .filter((method) => method !== 'HEAD')
       const refusal = reply.code(405).header('allow', methods.join(', '))
       return await refusal.send({ error: 'method_not_allowed' })
     },

@@ -259,7 +259,7 @@ async function admit(
   if (reading.kind === 'absent') return challenged('payment_required')
   if (reading.kind === 'refused') return challenged(reading.error)
   const { accepted, extensions: echo, payload, resource } = reading.envelope
-  const requirement = terms.requirements.find((one) => acceptsRequirement(accepted, one))
+  const requirement = terms.requirements.find((offered) => acceptsRequirement(accepted, offered))
   if (requirement === undefined) return challenged('payment_requirements_mismatch')
   if (!isForResource(resource, terms.resource)) return challenged('payment_resource_mismatch')
   const named = terms.takesIdentifier ? readPaymentIdentifier(echo) : NOT_NAMED
@@ -285,7 +285,7 @@ async function admit(
 
 /** The scheme of a network. If one of our own networks has none, that is a bug. */
 function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
-  const scheme = schemes.find((one) => one.networks.includes(network))
+  const scheme = schemes.find((candidate) => candidate.networks.includes(network))
   if (scheme === undefined) throw new Error(`no payment scheme for ${network}`)
   return scheme
 }

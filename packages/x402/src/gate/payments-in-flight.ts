@@ -92,7 +92,7 @@ export function createPaymentsInFlight(gate: GateParts) {
   const pending: AnyOutcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
   const waits = { clock, limits, pending }
   let closing: Promise<void> | undefined
-  const someOf = (subject: string, isSuch: (one: InFlight) => boolean): boolean =>
+  const someOf = (subject: string, isSuch: (other: InFlight) => boolean): boolean =>
     [...(bySubject.get(subject) ?? [])].some(isSuch)
 
   function start(paid: PaymentForJob): InFlight {
@@ -146,7 +146,7 @@ export function createPaymentsInFlight(gate: GateParts) {
         }
       }
       // A twin's outcome may be this one's answer, so this one is left unsettled (X9).
-      if (!paid.isResumed && someOf(job.subject, (one) => isTwin(one, paid))) return pending
+      if (!paid.isResumed && someOf(job.subject, (other) => isTwin(other, paid))) return pending
       if (closing !== undefined || inFlight.size >= limits.inFlightMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }

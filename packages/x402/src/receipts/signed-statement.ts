@@ -170,7 +170,7 @@ export function canonicalJson(value: unknown, depth = 0): string {
     return JSON.stringify(value)
   if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
   if (Array.isArray(value))
-    return `[${value.map((one) => canonicalJson(one, depth + 1)).join(',')}]`
+    return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`
   if (typeof value !== 'object') throw new RangeError(`JSON holds no ${typeof value}`)
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)

@@ -37,11 +37,11 @@ export function createMemoryReservationStore(options: Options): ReservationStore
       if (known !== undefined) return { kind: 'held', reservation: known }
       const { fingerprint, idempotencyKey: key } = asked
       const verdict = weighSiblings(asked, {
-        sameKey: latest(asked, (one) => key !== undefined && one.idempotencyKey === key),
+        sameKey: latest(asked, (other) => key !== undefined && other.idempotencyKey === key),
         // A payment given another's answer was never settled for it.
         sameFingerprint: latest(
           asked,
-          (one) => one.answeredBy === undefined && one.fingerprint === fingerprint,
+          (other) => other.answeredBy === undefined && other.fingerprint === fingerprint,
         ),
       })
       if (verdict.kind === 'kept') {
@@ -132,7 +132,7 @@ function createHeldReservations({ answeredMax = ANSWERED_MAX, clock }: Options) 
     openOne: (paymentId: string): Reservation | undefined =>
       answered.has(paymentId) ? undefined : reservations.get(paymentId),
     /** The payer's latest payment of those whose answers are kept. */
-    latest: (asked: Reservation, isSame: (one: Reservation) => boolean) =>
+    latest: (asked: Reservation, isSame: (other: Reservation) => boolean) =>
       asked.keepsAnswer &&
       [...reservations.values()].findLast(
         (one) =>

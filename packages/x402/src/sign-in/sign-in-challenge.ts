@@ -90,7 +90,7 @@ export async function answerSignIn(
   const origin = new URL(url)
   const isOwnChain =
     eip155Chain.safeParse(chainId).success &&
-    supportedChains.some((one) => one.chainId === chainId && one.type === SIGN_IN_TYPE)
+    supportedChains.some((chain) => chain.chainId === chainId && chain.type === SIGN_IN_TYPE)
   if (!isOwnChain || info.domain !== origin.host || URL.parse(info.uri)?.origin !== origin.origin)
     return undefined
   const signature = await signer.signText(signInText(info, signer))

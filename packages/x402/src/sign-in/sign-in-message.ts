@@ -73,7 +73,9 @@ export function signInText(
     ...(expirationTime === undefined ? [] : [`Expiration Time: ${expirationTime}`]),
     ...(notBefore === undefined ? [] : [`Not Before: ${notBefore}`]),
     ...(requestId === undefined ? [] : [`Request ID: ${requestId}`]),
-    ...(resources === undefined ? [] : ['Resources:', ...resources.map((one) => `- ${one}`)]),
+    ...(resources === undefined
+      ? []
+      : ['Resources:', ...resources.map((resource) => `- ${resource}`)]),
   ].join('\n')
 }
 

@@ -183,7 +183,7 @@ export function createJsonRpcLedger(options: { readonly url: string; readonly cl
       }
       const logs = await call(z.array(logSchema), 'eth_getLogs', [filter])
       return logs.filter(
-        (one) => one.removed !== true && one.address === asset && one.topics[2] === nonce,
+        (log) => log.removed !== true && log.address === asset && log.topics[2] === nonce,
       )
     },
     /** Undefined if no block contains the transaction. */

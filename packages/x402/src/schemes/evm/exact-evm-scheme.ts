@@ -140,7 +140,7 @@ export class ExactEvmServer implements SchemeNetworkServer {
       if (isKnown && /^\d+$/.test(price.amount)) return price
       throw new RangeError('a price is { asset, amount } of a known asset, in base units')
     }
-    const asset = this.#assets.find((one) => one.network === network)
+    const asset = this.#assets.find((candidate) => candidate.network === network)
     const [, whole, fraction = ''] = /^\$?(\d+)(?:\.(\d+))?$/.exec(String(price)) ?? []
     if (asset === undefined || whole === undefined || fraction.length > asset.decimals) {
       throw new RangeError('a price in dollars needs an asset of that network with enough decimals')

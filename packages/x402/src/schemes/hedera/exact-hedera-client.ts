@@ -54,7 +54,7 @@ export function hederaSigner(options: {
 }): HederaSigner & { readonly evmAddress: `0x${string}` | undefined } {
   const { accountId } = options
   const hex = options.privateKey.trim().replace(/^0x/i, '').toLowerCase()
-  const der = DER_PREFIXES.find((one) => hex.startsWith(one.hex))
+  const der = DER_PREFIXES.find((prefix) => hex.startsWith(prefix.hex))
   const keyKind = der?.keyKind ?? options.keyKind ?? 'ecdsa'
   const raw = hex.slice(der?.hex.length ?? 0)
   if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')

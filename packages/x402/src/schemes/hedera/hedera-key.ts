@@ -131,7 +131,7 @@ function isSatisfied(body: SignedBody, key: HederaKey, budget: CheckBudget): boo
     }
     return false
   }
-  const pair = body.signatures.find((one) => startsWith(key.publicKey, one.prefix))
+  const pair = body.signatures.find((signature) => startsWith(key.publicKey, signature.prefix))
   if (pair?.kind !== key.kind || budget.left <= 0) return false
   budget.left -= 1
   return isSignature(body, key, pair.signature)
