@@ -27,7 +27,7 @@ const CHANGING = "hashtextextended('care sessions', 3)"
 /** Only one at a time counts the sessions of a principal and adds one. */
 const OPENING = "hashtextextended('care sessions opened', 3)"
 
-const ENTER = "SELECT living FROM see_process($1, true, interval '10 s')"
+const ENTER = `SELECT living FROM see_process($1, true, interval '10 s', ${POSTGRES_RECORDS.migrations.length})`
 /** In one order, so that no two processes wait for each other. */
 const LOCK =
   'SELECT number FROM mcp_sessions WHERE number = ANY($1::bigint[]) ORDER BY number FOR UPDATE'
