@@ -80,7 +80,7 @@ function addMetrics(app: ServiceApp, options: ServiceAppOptions, registry: Regis
   const schema = {
     tags: TAG,
     summary: 'Prometheus metrics; requires a bearer token if METRICS_TOKEN is set.',
-    security: metricsToken === undefined ? [] : [{ metrics: [] }],
+    security: [{}, { metrics: [] }],
     response: { 200: z.string(), 401: errorBody },
   }
   const config = { answersAs: 'text/plain' } as const

@@ -198,7 +198,7 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
   const info = { title, version, description }
   await registerDocumentation(app, info, {
-    ...(options.metricsToken !== undefined && { metrics: METRICS_SCHEME }),
+    metrics: METRICS_SCHEME,
     ...options.securitySchemes,
   })
   const links = options.forSale === undefined ? {} : { x402: '/.well-known/x402' }

@@ -32,8 +32,12 @@ const publicLedger = async (): Promise<string> => {
 }
 
 describe('S4', () => {
-  test('/openapi.json is 3.1 and equals the committed file', async () => {
+  test('/openapi.json is 3.1 and equals the committed file, but for the prices of this deployment', async () => {
     const served = (await fixture.app.inject('/openapi.json')).json()
+    for (const path of ['/api/grade', '/api/audit']) {
+      expect(served.paths[path].post).toHaveProperty('x-payment-info')
+      delete served.paths[path].post['x-payment-info']
+    }
     expect(served.openapi).toBe('3.1.0')
     const committed = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')
     expect(served).toEqual(JSON.parse(committed))
