@@ -199,6 +199,8 @@ describe.skipIf(postgresMissing !== undefined)(
       const there = await ledger.openReservations({ clock })
       expect(await there.open()).toEqual(open)
       expect(await there.get('answered')).toMatchObject({ state: 'answered', answer: '{}' })
+      // A process that serves the ledger keeps it where it is.
+      await there.close()
       expect((await grading(['import', '-'], database, [table])).out).toMatch(/imported before/)
       expect((await grading(['import', '-'], database, [more])).code).toBe(0)
       const { out: grown } = await grading(['export'], database)
