@@ -153,7 +153,6 @@ describe.skipIf(postgresMissing !== undefined)(
           'journals',
           'leases',
           'meta',
-          'places',
           'processes',
         ]
         expect(rows.map(({ name }) => name)).toEqual(tables)
