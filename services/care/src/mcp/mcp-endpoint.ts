@@ -340,6 +340,7 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
     async close(): Promise<void> {
       endStreams()
       unwatch()
+      recordIndex.close()
       registry.stop()
       unheard.stop()
       await flush()

@@ -51,8 +51,9 @@ class AudienceIndex {
   readonly #clock: Pick<Clock, 'after'>
   readonly #chainsMax: number
   #words = new WordIndex()
-  /** Aborted once a search waits: there are no more rests. */
+  /** Aborted once a search waits, or at the end: there are no more rests. */
   readonly #rests = new AbortController()
+  #isClosed = false
   /** Versions of this audience that it covers, and the place behind them; undefined before the first. */
   #covered: { readonly size: number; readonly place: number } | undefined
   #running: Promise<void> | undefined
@@ -90,6 +91,12 @@ class AudienceIndex {
     }
   }
 
+  /** Ends a reading ahead, whose promise rejects. */
+  close(): void {
+    this.#isClosed = true
+    this.#rests.abort()
+  }
+
   #size(): number {
     return this.#store.journals[this.#audience].size
   }
@@ -110,6 +117,7 @@ class AudienceIndex {
       after = heads.at(-1)?.sequence
       if (heads.length < PAGE_RECORDS || this.isFull) return
       await pause(this.#clock, REST_MS, this.#rests.signal)
+      if (this.#isClosed) throw new Error('the index is closed')
       await nextTurn()
     }
   }
@@ -150,6 +158,11 @@ export class RecordIndex {
   /** Reads the store ahead of the first search, with rests: others' requests are answered as if it did not. */
   async fill(): Promise<void> {
     for (const audience of AUDIENCES) await this.#of[audience].current()
+  }
+
+  /** Reads ahead no more. */
+  close(): void {
+    for (const audience of AUDIENCES) this.#of[audience].close()
   }
 
   /** They are not there any more: none of their words stays. */
