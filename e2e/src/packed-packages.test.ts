@@ -147,14 +147,7 @@ describe.skipIf(postgresMissing !== undefined)(
           owner,
           "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'diary' ORDER BY 1",
         )
-        const tables = [
-          'days',
-          'journal_writers',
-          'journals',
-          'leases',
-          'meta',
-          'processes',
-        ]
+        const tables = ['days', 'journal_writers', 'journals', 'leases', 'meta', 'processes']
         expect(rows.map(({ name }) => name)).toEqual(tables)
         expect(readdirSync(join(place, 'dist')).filter((name) => name.endsWith('.sql'))).toEqual([
           'postgres-journals.schema.sql',
