@@ -80,7 +80,7 @@ class SentenceReader {
 
   /** A vitamin is known by a letter, and a number. */
   #vitamin(text: string, at: number, before: string): Read | undefined {
-    if (!this.#isLatin() || !/[vw]itamin\p{L}* $/iu.test(before)) return undefined
+    if (this.#rules.script !== 'Latin' || !/[vw]itamin\p{L}* $/iu.test(before)) return undefined
     const found = this.#match(/(\p{Lu})(\d{0,2})(?![\p{L}\p{N}])/uy, text, at)
     if (found === undefined) return undefined
     const [name, letter = '', digits = ''] = found
@@ -312,7 +312,7 @@ class SentenceReader {
   }
 
   #word(text: string, at: number): Read | undefined {
-    const { everyHours, single, unsafe, words } = this.#rules
+    const { everyHours, single, titles, unsafe, words } = this.#rules
     const every = everyHours && this.#match(/q ?(\d{1,2}) ?h(?![\p{L}\p{N}])/uy, text, at)
     if (every) return { said: fill(everyHours, { n: every[1] ?? '' }), end: at + every[0].length }
     const dotted = this.#match(this.#patterns.dotted, text, at)?.[0].trimEnd()
@@ -327,6 +327,8 @@ class SentenceReader {
     const next = text[end] ?? ''
     if (/\p{N}/u.test(next)) return undefined
     const small = this.#small(word)
+    // In capitals `MR` and `DR` are how a medicine is released, and `MS` is one.
+    if (!/\p{Ll}/u.test(word) && titles.includes(`${small}.`)) return undefined
     const [withSign, plain] = [lookUp(words, small + next), lookUp(words, small)]
     if (withSign !== undefined && /[./’']/.test(next)) {
       // More of the abbreviation, of which nothing is known.
@@ -344,11 +346,7 @@ class SentenceReader {
     if (isInitial) return { said: word, end: end + 1 }
     if (this.#endsAbbreviation(text, end, word)) return undefined
     const isShouted = word.length > 1 && !/\p{Ll}/u.test(word)
-    return { said: isShouted && this.#isLatin() ? small : word, end }
-  }
-
-  #isLatin(): boolean {
-    return this.#rules.script === 'Latin'
+    return { said: isShouted && this.#rules.script === 'Latin' ? small : word, end }
   }
 
   #small(word: string): string {
@@ -372,7 +370,7 @@ class SentenceReader {
   #isWord(word: string, isSingle: boolean): boolean {
     if (!this.#patterns.script.test(word)) return false
     if (/^.$/u.test(word)) return isSingle
-    if (!this.#isLatin()) return true
+    if (this.#rules.script !== 'Latin') return true
     if (!/\p{Ll}/u.test(word))
       return word.length >= CAPITALS_MIN || this.#rules.capitals.includes(word)
     if (/\p{Ll}\p{M}*\p{Lu}/u.test(word)) return false

@@ -177,7 +177,7 @@ it('C37, C40: a withdrawal is said in the language of what it withdraws, unless 
     'Korrektur von Dr Osei. Bitte beachten Sie nicht mehr: „Zwei Tabletten.“ Dieser Eintrag wurde zurückgezogen. Er wurde für die falsche Person erfasst.',
   )
   expect((await readRecord(session, `${TEA}/1`)).content.text).toMatch(
-    /^Version 1 wurde durch Version 2 zurückgezogen\./,
+    /^Version 1 dieses Eintrags wurde durch Version 2 zurückgezogen\. Er wurde/,
   )
   await tea({ value: '', status: 'entered-in-error', language: 'en' })
   expect((await readRecord(session, TEA)).content.text).toMatch(/^This record was withdrawn\./)
