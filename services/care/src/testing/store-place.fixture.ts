@@ -29,6 +29,8 @@ export type StorePlace = {
   }
   /** Changes a stored entry behind the store's back. */
   tamper(of: Tampering): Promise<void>
+  /** Webhooks of a stopped service have failed for so much longer: on PostgreSQL it is the database's clock that counts. */
+  failEarlier(ms: number): Promise<void>
   /** Removes every session of a stopped service. */
   forgetSessions(): Promise<void>
   remove(): Promise<void>
@@ -47,6 +49,9 @@ export async function makeStorePlace(of: {
       if (folder === undefined) throw new Error('only a store on disk can be tampered with')
       await tamperEntry({ folder, ...change })
     },
+    failEarlier: async () => {
+      throw new Error('move the service’s own clock')
+    },
     forgetSessions: async () => {
       for (const ending of ['', '-wal', '-shm'])
         rmSync(`${folder?.databasePath ?? ''}.sessions${ending}`, { force: true })
@@ -64,6 +69,10 @@ async function postgresPlace(): Promise<StorePlace> {
       CHAIN_KEYS_PATH: chainKeysPath(database.databasePath),
     },
     tamper: (change) => tamperPostgresEntry(database, change),
+    failEarlier: async (ms) =>
+      void (await database.sql(
+        `UPDATE care.event_subscriptions SET failed_since_ms = failed_since_ms - ${ms}`,
+      )),
     forgetSessions: async () =>
       void (await database.sql(
         'DELETE FROM care.mcp_sessions; DELETE FROM care.mcp_subscriptions',
