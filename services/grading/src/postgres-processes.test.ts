@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { migratePostgresStore } from '@tallystick/journal-store/postgres'
 import { postgresMissing, startPostgresPair } from '@tallystick/journal-store/postgres-server'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { POSTGRES_LEDGER } from './adapters/postgres-schema.ts'
 import { startSlowFacilitator } from './testing/facilitators.fixture.ts'
 import { startLedgerServer } from './testing/postgres-ledger.fixture.ts'
@@ -49,8 +49,11 @@ describe.skipIf(postgresMissing !== undefined)(
       fixture = await startXLayerFixture()
       ledgers = startLedgerServer()
     })
-    afterAll(async () => {
+    // A server has a hundred connections, of which each process takes its share.
+    afterEach(async () => {
       for (const end of endings.splice(0).toReversed()) await end()
+    })
+    afterAll(async () => {
       await ledgers.endLedgers()
       ledgers.end()
       await fixture.stop()
