@@ -128,7 +128,9 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
       })
       const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
       const { CLINIC_NAME: clinic = new URL(baseUrl).host, LANGUAGE: language } = config
-      const files = readPageFiles({ baseUrl, serviceName, clinic, isPrivate, language, signIn })
+      const { TIME_ZONE: timeZone } = config
+      const places = { baseUrl, serviceName, clinic, isPrivate, language, timeZone, signIn }
+      const files = readPageFiles(places)
       addPageRoutes(scope, files, pagesPolicy(signIn))
     },
   })

@@ -193,7 +193,7 @@ const fields = z.object({
   TIME_ZONE: timeZoneField()
     .prefault('UTC')
     .describe(
-      'By whose calendar it is "today" or "yesterday" where a person reads or hears an age.',
+      'By whose clock and calendar pages show the times of records, and it is "today" or "yesterday" where a person reads or hears an age.',
     ),
   READ_AUDIT: choiceField(['off', 'all'])
     .prefault('off')

@@ -24,8 +24,8 @@ const RUN = new RegExp(`${UNSPACED}+`, 'gu')
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[-\u2010-\u2013'’][\p{L}\p{M}\p{N}]+)*/gu
 const PLAIN_WORD = /[a-z\d]+(?:[-'][a-z\d]+)*/g
 const JOINT = /[-\u2010-\u2013'’]/u
-/** The article, alone or behind a word that is written with it. */
-const ARTICLE = /^[وفبك]?(?:ال|لل)(?=.{2})/u
+/** The article, alone or behind one or two words that are written with it. */
+const ARTICLE = /^[وف]?[بك]?(?:ال|لل)(?=.{2})/u
 
 /** Most texts, ten times as fast. */
 const PLAIN = /^[\0-\x7F]*$/

@@ -21,7 +21,7 @@ const SEARCHES: readonly (readonly [value: string, queries: readonly string[], n
   ['Café au lait.', ['cafe', 'CAFÉ']],
   ['Prendre l’ibuprofène le soir.', ['ibuprofene', 'IBUPROFÈNE', 'libuprofene'], 'paracetamol'],
   ['每天服用阿司匹林一次。', ['服用', '阿司匹林', '每天服用', '一'], '布洛芬'],
-  ['خذ الدواء صباحا', ['دواء', 'الدواء', 'والدواء', 'دَواء'], 'ماء'],
+  ['خذ الدواء صباحا', ['دواء', 'الدواء', 'والدواء', 'وبالدواء', 'دَواء'], 'ماء'],
   ['قرصان ٥٠٠ ملغ دواؤها جديد', ['500']],
   ['กินยาแก้ปวดหลังอาหาร', ['ยา', 'แก้ปวด', 'ย'], 'น้ำ'],
   ['Take co-codamol at night.', ['cocodamol', 'co-codamol', 'co codamol', 'codamol', 'CO‑CODAMOL']],

@@ -257,6 +257,14 @@ describePages((pages) => {
       expect(await text(echo, `${newest} .retraction`)).toBe(preview)
     })
 
+    it('C39: with a token and no names it asks for these, and does not say that it has no token', async () => {
+      const service = await pages.start()
+      const page = await pages.visit(`/clinician.html#token=${service.token(USER)}`)
+      await expect
+        .poll(() => text(page, '#before'), WAIT)
+        .toBe('Known once the person and the topic are given.')
+    })
+
     it('without WebCrypto (plain http elsewhere) it says so and does not send', async () => {
       const service = await pages.start()
       const page = await pages.visit(

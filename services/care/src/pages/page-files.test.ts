@@ -12,6 +12,7 @@ const places = {
   clinic: 'Hill Clinic',
   serviceName: 'care',
   isPrivate: false,
+  timeZone: 'UTC',
   signIn,
 }
 const files = readPageFiles(places)

@@ -50,6 +50,8 @@ type PagePlaces = {
   readonly isPrivate: boolean
   /** Of records whose writer names none, if anybody has said it (C37). */
   readonly language?: string | undefined
+  /** Of the clinic, an IANA name: its records' times and ages go by it. */
+  readonly timeZone: string
   readonly signIn: SignInFacts
 }
 
@@ -68,13 +70,14 @@ function withPrivacy<Text>(texts: Readonly<Record<string, Text>>, isPrivate: boo
 
 /** Reads everything; `{{baseUrl}}` in a page becomes the service's address. */
 export function readPageFiles(places: PagePlaces): readonly PageFile[] {
-  const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn } = places
+  const { baseUrl, clinic, isPrivate, language = '', serviceName, signIn, timeZone } = places
   requireWords()
   const facts = {
     'service-name': serviceName,
     clinic,
     'verify-names': isPrivate ? 'private' : 'public',
     language,
+    'time-zone': timeZone,
     'sign-in': JSON.stringify(signIn),
   }
   const verifyHeader = isPrivate ? '-H "authorization: Bearer $CARE_TOKEN" ' : ''

@@ -2,11 +2,15 @@
 import { afterAll, beforeAll, vi } from 'vitest'
 import { type PageName, pageWords } from './page-words.ts'
 
-/** Registers a file's hooks. */
-export function useEnglishHead(page: PageName): void {
-  const content = JSON.stringify(pageWords('en', page))
+/** Registers a file's hooks. The clinic is where `timeZone` says. */
+export function useEnglishHead(page: PageName, timeZone = 'UTC'): void {
+  const words = JSON.stringify(pageWords('en', page))
   beforeAll(() => {
-    vi.stubGlobal('document', { querySelector: () => ({ getAttribute: () => content }) })
+    vi.stubGlobal('document', {
+      querySelector: (selector: string) => ({
+        getAttribute: () => (selector.includes('time-zone') ? timeZone : words),
+      }),
+    })
   })
   afterAll(() => {
     vi.unstubAllGlobals()

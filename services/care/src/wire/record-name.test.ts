@@ -52,6 +52,18 @@ describe('C38: a name', () => {
       expect([name, isWritableName(name)]).toEqual([name, true])
   })
 
+  it('is nothing that stands for nothing, nor a mark without a letter', () => {
+    for (const name of [
+      '\u0301ann',
+      'an\uFFFCn',
+      'an\uFFFDn',
+      'an\uFFFFn',
+      'an\u0378n',
+      'an\uE000n',
+    ])
+      expect([name, isWritableName(name)]).toEqual([name, false])
+  })
+
   it.each([
     ['Ann', 'ann'],
     ['ann', 'аnn'], // Cyrillic а
@@ -64,6 +76,9 @@ describe('C38: a name', () => {
     ['Anne-Marie', 'Anne‑Marie'],
     ['Müller', 'Mueller'],
     ['SØREN', 'Soeren'],
+    ['علي', 'علی'], // a Persian keyboard's
+    ['أحمد', 'احمد'],
+    ['فاطمة', 'فاطمه'],
   ])('%s may be taken for %s', (left, right) => {
     expect([areAlike(left, right), areAlike(right, left)]).toEqual([true, true])
   })

@@ -16,9 +16,12 @@ export function isRecordName(text: string): boolean {
   return text !== '' && !/[/|]/.test(text) && !text.includes('\u0000') && !hasLoneSurrogate(text)
 }
 
-/** What controls, or is not seen; joiners are judged by what is around them. */
+/**
+ * What controls, is not seen, or stands for nothing that people agreed on (unassigned and private code points, what replaces an
+ * object or a broken letter); a mark with no letter before it. Joiners are judged by what is around them.
+ */
 const HIDDEN =
-  /[\p{Cc}\p{Zl}\p{Zp}\uFFF9-\uFFFB]|(?![\u200C\u200D])\p{Default_Ignorable_Code_Point}/u
+  /^\p{M}|[\p{Cc}\p{Cn}\p{Co}\p{Zl}\p{Zp}\uFFF9-\uFFFD]|(?![\u200C\u200D])\p{Default_Ignorable_Code_Point}/u
 /** Spaces but the one of the keyboard, and what is blank without being one. */
 const OTHER_SPACE = /(?! )[\p{Zs}\u2800]/u
 /** Full and half widths of letters that have their own. */
@@ -74,6 +77,23 @@ const TWO_LETTERS: Readonly<Record<string, string>> = {
   ø: 'oe',
   ü: 'ue',
 }
+/** Letters of Persian and Urdu keyboards, and with or without hamza: each is written for the other. */
+const ARABIC_LETTERS: Readonly<Record<string, string>> = {
+  ی: 'ي',
+  ى: 'ي',
+  ئ: 'ي',
+  ک: 'ك',
+  ة: 'ه',
+  ہ: 'ه',
+  أ: 'ا',
+  إ: 'ا',
+  آ: 'ا',
+  ٱ: 'ا',
+  ؤ: 'و',
+}
+const inOneKeyboard = (name: string): string =>
+  name.replace(/[یىئکةہأإآٱؤ]/g, (letter) => ARABIC_LETTERS[letter] ?? letter)
+
 const inTwoLetters = (name: string): string =>
   name.toLowerCase().replace(/[äæåöøü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
 
@@ -83,7 +103,7 @@ const withPlainSigns = (name: string): string =>
 
 /** What a name may be taken for: without case, accents and alphabets, and by the digits and letters that look like others. */
 export function looksOf(text: string): readonly string[] {
-  const name = withPlainSigns(text)
+  const name = inOneKeyboard(withPlainSigns(text))
   if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
   const looks = [
     readsAs(name.toUpperCase()),

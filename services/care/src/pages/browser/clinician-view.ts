@@ -6,7 +6,7 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
 import { aroundAttributes, type Before, readableUri, valueAttributes } from './read-record.ts'
-import { countWord, localeOfPage, pageAttributes, word } from './words.ts'
+import { clinicTime, countWord, pageAttributes, word } from './words.ts'
 import type { WriteOutcome } from './write-record.ts'
 
 /** What is about to be written, and what is stored before it. */
@@ -28,6 +28,7 @@ const note = (kind: 'good' | 'bad' | 'warn', text: string): HTMLElement =>
 
 const BEFORE_WORDS = {
   unknown: 'beforeUnknown',
+  unnamed: 'beforeUnnamed',
   none: 'beforeNone',
   broken: 'beforeBroken',
   unreachable: 'beforeUnreachable',
@@ -92,7 +93,7 @@ function acceptedParts(
   accepted: Extract<WriteOutcome, { kind: 'accepted' }>['accepted'],
 ): readonly HTMLElement[] {
   const { uri, version, versionHash, writtenAt } = accepted
-  const written = new Date(writtenAt).toLocaleString(localeOfPage())
+  const written = clinicTime(writtenAt)
   const mono = { class: 'mono' }
   const rows = [
     element('dt', {}, word('storedRecord')),

@@ -8,7 +8,7 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { RecordChange } from './follow-records.ts'
 import { dayText } from './list-age.ts'
 import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
-import { localeOfPage, word } from './words.ts'
+import { clinicTime, localeOfPage, word } from './words.ts'
 
 type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
 type Gone = Extract<RecordChange, { kind: 'broken' | 'gone' }>
@@ -24,7 +24,7 @@ function arrivalText(writtenAt: string): string {
   if (tookMs < 0) return word('clockBehind')
   if (tookMs < LATE_MS) return word('shownIn', { took: tookMs })
   return word('shownLate', {
-    written: new Date(writtenAt).toLocaleString(localeOfPage()),
+    written: clinicTime(writtenAt),
     shown: new Date().toLocaleTimeString(localeOfPage()),
   })
 }

@@ -1,5 +1,5 @@
 /** What a list of records may claim: "now" only while the service is heard (C39). */
-import { localeOfPage, word } from './words.ts'
+import { clinicTime, localeOfPage, word } from './words.ts'
 
 /** A stream says something at least every 15 s (C3): after a longer silence nobody knows what holds. */
 const SILENCE_MS = 15_000
@@ -16,8 +16,7 @@ function timeText(unixMs: number, nowMs: number): string {
 }
 
 /** A moment for paper. */
-export const dayText = (unixMs: number): string =>
-  new Date(unixMs).toLocaleString(localeOfPage(), { dateStyle: 'long', timeStyle: 'short' })
+export const dayText = (unixMs: number): string => clinicTime(unixMs, { month: 'long' })
 
 function ageText(ageMs: number): string {
   const seconds = Math.max(0, Math.floor(ageMs / 1_000 / STEP_SECONDS) * STEP_SECONDS)

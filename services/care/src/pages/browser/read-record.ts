@@ -144,8 +144,8 @@ export async function readKnownSlots(token: string): Promise<readonly ChainSlot[
 
 /** What is stored before a write, as far as a token lets the page know. */
 export type Before =
-  /** `unknown` without a token. */
-  | { readonly kind: 'unknown' | 'none' | 'broken' | 'unreachable' }
+  /** `unknown` without a token, `unnamed` without a name of the person or the topic. */
+  | { readonly kind: 'unknown' | 'unnamed' | 'none' | 'broken' | 'unreachable' }
   | { readonly kind: 'found'; readonly record: ShownRecord; readonly slot: ChainSlot }
   | { readonly kind: 'refused'; readonly why: string }
 
@@ -184,7 +184,8 @@ export function createRecordReader() {
   return {
     end,
     async read(token: string, names: Names): Promise<Before> {
-      if (token === '' || names.patient === '' || names.domain === '') return { kind: 'unknown' }
+      if (token === '') return { kind: 'unknown' }
+      if (names.patient === '' || names.domain === '') return { kind: 'unnamed' }
       try {
         return await readBefore(await sessionFor(token), names)
       } catch (error) {

@@ -15,7 +15,7 @@ import { dayText } from './list-age.ts'
 import { readKnownSlots } from './read-record.ts'
 import { nameOfPrincipal, readSignIn, refusalWords, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
-import { countWord, localeOfPage, word } from './words.ts'
+import { clinicTime, countWord, word } from './words.ts'
 
 const WAYS: Readonly<Record<string, string>> = {
   'resources/read': word('wayRead'),
@@ -46,11 +46,10 @@ function whatWords(uri: string): string {
 
 function row(read: ReadShown): HTMLElement {
   const { actor, at, label, uri } = read
-  const when = new Date(at)
   return element(
     'tr',
     {},
-    element('td', {}, element('time', { datetime: at }, when.toLocaleString(localeOfPage()))),
+    element('td', {}, element('time', { datetime: at }, clinicTime(at))),
     element('td', { title: actor }, element('bdi', {}, nameOfPrincipal(label ?? actor))),
     element('td', {}, element('bdi', {}, whatWords(uri))),
     element('td', {}, howWords(read)),

@@ -13,13 +13,13 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
 import { chainOf } from './read-record.ts'
 import { nameOfPrincipal } from './sign-in.ts'
-import { countWord, localeOfPage, word, wordAround } from './words.ts'
+import { clinicTime, countWord, localeOfPage, word, wordAround } from './words.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
 
 const timeOf = (since: string): HTMLElement =>
-  element('time', { datetime: since }, new Date(since).toLocaleString(localeOfPage()))
+  element('time', { datetime: since }, clinicTime(since))
 
 const bdi = (text: string): HTMLElement => element('bdi', {}, elementText(text))
 

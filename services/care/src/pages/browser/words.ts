@@ -45,6 +45,27 @@ export const countWord = (name: CountName, count: number, parts: Parts = {}): st
 export const pageAttributes = (): Readonly<Record<string, string>> =>
   languageAttributes(words().language)
 
+/**
+ * A record's time, as the clinic's clock and calendar have it: its age goes by them, too (C37). Where the reader's clock says
+ * something else, with the name of the clinic's zone.
+ */
+export function clinicTime(at: number | string, options: Intl.DateTimeFormatOptions = {}): string {
+  const time = new Date(at)
+  const locale = localeOfPage()
+  const shown = { year: 'numeric', month: 'numeric', day: 'numeric', ...CLOCK, ...options } as const
+  const here = time.toLocaleString(locale, shown)
+  try {
+    const timeZone = pageFact('time-zone')
+    if (here === time.toLocaleString(locale, { ...shown, timeZone })) return here
+    return time.toLocaleString(locale, { ...shown, timeZone, timeZoneName: 'short' })
+  } catch {
+    // An older browser does not know the zone.
+    return here
+  }
+}
+
+const CLOCK = { hour: 'numeric', minute: '2-digit' } as const
+
 /** For times and dates; an English page has them as its reader's browser does. */
 export const localeOfPage = (): string | undefined => {
   const { language } = words()

@@ -1,0 +1,16 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { useEnglishHead } from '../page-head.fixture.ts'
+import { clinicTime } from './words.ts'
+
+useEnglishHead('echo', 'Pacific/Kiritimati')
+
+const before = process.env['TZ']
+beforeAll(() => vi.stubEnv('TZ', 'America/Los_Angeles'))
+afterAll(() => vi.stubEnv('TZ', before))
+
+it('C37: a record’s time is the clinic’s, as its age is, and says so where the reader’s clock differs', () => {
+  // In Los Angeles it is the day before.
+  expect(clinicTime(Date.UTC(2026, 10, 28, 12))).toMatch(/11\/29\/2026, 2:00\sAM GMT\+14/)
+  vi.stubEnv('TZ', 'Pacific/Kiritimati')
+  expect(clinicTime(Date.UTC(2026, 10, 28, 12))).toMatch(/^11\/29\/2026, 2:00\sAM$/)
+})
