@@ -24,7 +24,6 @@ await runService({
     if (config.FAULT === 'refusal') throw new RangeError('the store is locked')
     if (config.FAULT === 'bug') throw new TypeError('no such thing')
     const registry = new Registry()
-    const lost = Promise.withResolvers<string>()
     const app = await createServiceApp({
       name: 'tallystick-example',
       version: '0.0.0',
@@ -41,10 +40,6 @@ await runService({
         scope.get('/hang', (_request, reply) => {
           logger.info({}, 'hang began')
           reply.hijack()
-        })
-        scope.get('/lose', async () => {
-          lost.resolve('Another process has the place.')
-          return {}
         })
         scope.get('/many-lines', async () => {
           for (let line = 0; line < 100; line += 1) logger.info({ line, text: 'x'.repeat(1_000) })
@@ -71,7 +66,6 @@ await runService({
     return {
       app,
       registry,
-      lost: lost.promise,
       start: () => {
         if (config.FAULT === 'bug-at-start') throw new TypeError('no such thing')
         logger.info({}, 'started')

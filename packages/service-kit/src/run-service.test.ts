@@ -300,14 +300,6 @@ describe('S6: stopping', () => {
     await response
   })
 
-  test('what the service must not go on without is gone: it says so in one sentence, flushes, and ends with 1', async () => {
-    const service = start()
-    await fetch(`${await service.url()}/lose`)
-    expect(await service.exit).toBe(1)
-    expect(service.stderr).toBe('Another process has the place.\n')
-    expect(service.stdout).toContain('"msg":"flushed"')
-  })
-
   test('an unhandled rejection is logged and ends the process with 1', async () => {
     const service = start()
     await fetch(`${await service.url()}/reject`)

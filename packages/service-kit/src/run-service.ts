@@ -23,8 +23,6 @@ export type Service = {
   stopping?(): void | Promise<void>
   /** Ends background work and closes stores, after the application has closed. */
   close(): Promise<void>
-  /** Resolves with a sentence once the service lost what it must not go on without: the process says it, and ends with 1. */
-  readonly lost?: Promise<string> | undefined
   /** Sentences for the operator about what is in doubt or undone; read if the process must end before `close` has. */
   unfinished?(): readonly string[]
 }
@@ -137,12 +135,8 @@ async function exit(code: number): Promise<never> {
   return process.exit(code)
 }
 
-/** A signal ends the process with 0 within 10 s, an uncaught exception or a loss with 1; a second signal ends it immediately. */
-function exitOnSignals(
-  stop: () => Promise<void>,
-  logger: FastifyBaseLogger,
-  lost: Service['lost'],
-): void {
+/** A signal ends the process with 0 within 10 s, an uncaught exception with 1; a second signal ends it immediately. */
+function exitOnSignals(stop: () => Promise<void>, logger: FastifyBaseLogger): void {
   let isStopping = false
   const finish = async (code: number): Promise<never> => {
     try {
@@ -170,13 +164,6 @@ function exitOnSignals(
     logger.fatal({ err: error }, 'unhandled rejection')
     end('unhandled rejection', 1)
   })
-  const endWhenLost = async (): Promise<void> => {
-    const sentence = await lost
-    if (sentence === undefined) return
-    process.stderr.write(`${sentence}\n`)
-    end(sentence, 1)
-  }
-  void endWhenLost()
 }
 
 /** The URL of a listening application; loopback if it listens on every interface. */
@@ -263,7 +250,7 @@ export async function runService<Schema extends z.ZodObject>(
     process.stderr.write(`${listenMessage(error, config)}\n`)
     return process.exit(1)
   })
-  exitOnSignals(stop, logger, service.lost)
+  exitOnSignals(stop, logger)
   collectDefaultMetrics({ register: service.registry })
   countDroppedLines(service.registry, output)
   logger.info({ url }, 'listening')

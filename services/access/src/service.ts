@@ -58,7 +58,7 @@ type AccessServiceOptions = {
   readonly connect?: ((options: ConnectOptions) => AccessPorts) | undefined
 }
 
-export type AccessService = Required<Omit<Service, 'lost' | 'unfinished'>> & {
+export type AccessService = Required<Omit<Service, 'unfinished'>> & {
   readonly sweep: CreditSweep
 }
 

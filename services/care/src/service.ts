@@ -67,7 +67,7 @@ type CareServiceOptions = {
   readonly followsDatabase?: boolean | undefined
 }
 
-export type CareService = Required<Omit<Service, 'start' | 'lost' | 'unfinished'>> & {
+export type CareService = Required<Omit<Service, 'start' | 'unfinished'>> & {
   readonly store: RecordStore
   readonly audit: AuditTrail
   readonly hub: SessionHub
