@@ -32,7 +32,7 @@ export async function openPostgresLease(
 ): Promise<Lease> {
   const connection = new PostgresConnection(door, { schema })
   const listeners: ((epoch: number) => void)[] = []
-  let held: { readonly epoch: number; readonly endMs: number } | undefined
+  let holding: { readonly epoch: number; readonly endMs: number } | undefined
   const beat = async (): Promise<void> => {
     // Before it is asked: the database counts from later on.
     const endMs = nowMs() + TTL_MS
@@ -42,15 +42,15 @@ export async function openPostgresLease(
         [name, process, TTL_MS],
       ),
     )
-    const before = held?.epoch
-    held = typeof row?.epoch === 'number' ? { epoch: row.epoch, endMs } : undefined
-    if (held !== undefined && held.epoch !== before)
-      for (const listener of listeners) listener(held.epoch)
+    const before = holding?.epoch
+    holding = typeof row?.epoch === 'number' ? { epoch: row.epoch, endMs } : undefined
+    if (holding !== undefined && holding.epoch !== before)
+      for (const listener of listeners) listener(holding.epoch)
   }
   const beating = await keepBeating(beat, { onProblem, pause: door.pause })
   const close = async (): Promise<void> => {
     await beating.end()
-    held = undefined
+    holding = undefined
     // Whoever cannot say so loses it by itself.
     await connection
       .transaction((query) => query('SELECT leave_lease($1, $2)', [name, process]))
@@ -59,7 +59,7 @@ export async function openPostgresLease(
   }
   let closing: Promise<void> | undefined
   const epoch = (): number | undefined =>
-    held !== undefined && nowMs() < held.endMs ? held.epoch : undefined
+    holding !== undefined && nowMs() < holding.endMs ? holding.epoch : undefined
   return {
     isHeld: () => epoch() !== undefined,
     epoch,

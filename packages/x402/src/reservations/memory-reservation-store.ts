@@ -32,37 +32,37 @@ export function createMemoryReservationStore(options: Options): ReservationStore
   const held = createHeldReservations(options)
   const { find, latest, openOne, putAnswered, reservations } = held
   return {
-    async reserve(asked) {
-      const known = find(asked.paymentId)
+    async reserve(reservation) {
+      const known = find(reservation.paymentId)
       if (known !== undefined) return { kind: 'held', reservation: known }
-      const { fingerprint, idempotencyKey: key } = asked
-      const verdict = weighSiblings(asked, {
-        sameKey: latest(asked, (other) => key !== undefined && other.idempotencyKey === key),
+      const { fingerprint, idempotencyKey: key } = reservation
+      const verdict = weighSiblings(reservation, {
+        sameKey: latest(reservation, (other) => key !== undefined && other.idempotencyKey === key),
         // A payment given another's answer was never settled for it.
         sameFingerprint: latest(
-          asked,
+          reservation,
           (other) => other.answeredBy === undefined && other.fingerprint === fingerprint,
         ),
       })
       if (verdict.kind === 'kept') {
         const { answer = '', answeredBy, expiresAtSeconds, paymentId } = verdict.sibling
         const given = { answer, answeredBy: answeredBy ?? paymentId, expiresAtSeconds }
-        putAnswered({ ...asked, ...given, state: 'answered' })
+        putAnswered({ ...reservation, ...given, state: 'answered' })
         return { kind: 'kept', answer }
       }
       if (verdict.kind !== 'none') return verdict
       if (held.openCount() >= openMax) return { kind: 'full' }
-      reservations.set(asked.paymentId, asked)
+      reservations.set(reservation.paymentId, reservation)
       return { kind: 'reserved' }
     },
     async markSettled(paymentId) {
-      const one = openOne(paymentId)
-      if (one !== undefined) reservations.set(paymentId, { ...one, state: 'settled' })
+      const found = openOne(paymentId)
+      if (found !== undefined) reservations.set(paymentId, { ...found, state: 'settled' })
       return true
     },
     async keepAnswer(paymentId, kept) {
-      const one = openOne(paymentId)
-      if (one !== undefined) putAnswered({ ...one, ...kept, state: 'answered' })
+      const found = openOne(paymentId)
+      if (found !== undefined) putAnswered({ ...found, ...kept, state: 'answered' })
       return true
     },
     async markDelivered(paymentId) {
@@ -71,9 +71,9 @@ export function createMemoryReservationStore(options: Options): ReservationStore
         reservations.set(origin.paymentId, { ...origin, isDelivered: true })
     },
     async noteGuess(paymentId, network) {
-      const one = reservations.get(paymentId)
-      if (one !== undefined)
-        reservations.set(paymentId, { ...one, guesses: addGuess(one.guesses, network) })
+      const found = reservations.get(paymentId)
+      if (found !== undefined)
+        reservations.set(paymentId, { ...found, guesses: addGuess(found.guesses, network) })
     },
     async release(paymentId) {
       if (openOne(paymentId) !== undefined) reservations.delete(paymentId)
@@ -132,11 +132,14 @@ function createHeldReservations({ answeredMax = ANSWERED_MAX, clock }: Options) 
     openOne: (paymentId: string): Reservation | undefined =>
       answered.has(paymentId) ? undefined : reservations.get(paymentId),
     /** The payer's latest payment of those whose answers are kept. */
-    latest: (asked: Reservation, isSame: (other: Reservation) => boolean) =>
-      asked.keepsAnswer &&
+    latest: (reservation: Reservation, isSame: (other: Reservation) => boolean) =>
+      reservation.keepsAnswer &&
       [...reservations.values()].findLast(
-        (one) =>
-          one.keepsAnswer && isSame(one) && !isOver(one) && payerKeyOf(one) === payerKeyOf(asked),
+        (other) =>
+          other.keepsAnswer &&
+          isSame(other) &&
+          !isOver(other) &&
+          payerKeyOf(other) === payerKeyOf(reservation),
       ),
   }
 }

@@ -63,9 +63,9 @@ export function createAlertTeller(deps: AlertTellerDeps): AlertWebhook {
     return recorders.filter((other) => other < recorder && seenMs(other) >= latestMs - SEEN_MS)
   }
 
-  const tell = (isTold: (one: Waiting) => boolean): void => {
+  const tell = (isDue: (entry: Waiting) => boolean): void => {
     for (const [alert, entry] of waiting) {
-      if (!isTold(entry)) continue
+      if (!isDue(entry)) continue
       waiting.delete(alert)
       webhook.send(entry.notice)
     }

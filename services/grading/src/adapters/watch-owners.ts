@@ -17,10 +17,10 @@ export function watchOwners({
   async function lookOn(): Promise<void> {
     while (waiting.size > 0) {
       await pause(LOOK_MS)
-      const asked = [...waiting.keys()]
+      const paymentIds = [...waiting.keys()]
       // A store that fails now is asked again; whoever waits does so no longer than a request may.
-      const elsewhere = await lookElsewhere(asked).catch(() => new Set(asked))
-      for (const paymentId of asked)
+      const elsewhere = await lookElsewhere(paymentIds).catch(() => new Set(paymentIds))
+      for (const paymentId of paymentIds)
         if (!elsewhere.has(paymentId)) {
           waiting.get(paymentId)?.resolve()
           waiting.delete(paymentId)
