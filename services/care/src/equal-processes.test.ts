@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useRecordServer } from './adapters/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
 import { signatureOf, testConfig } from './testing/care.fixture.ts'
+import { tokenFor } from './testing/several-cares.fixture.ts'
 import { makeStorePlace, type StorePlace } from './testing/store-place.fixture.ts'
 
 const SEAL_KEYS = `k1:${Buffer.alloc(32, 5).toString('base64')}`
@@ -30,6 +31,34 @@ const write = async ({ app }: CareService, body: object, unixMs = Date.now()) =>
   const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
   const answer = await app.inject({ method: 'POST', url: '/write', payload, headers })
   return { status: answer.statusCode, ...answer.json() }
+}
+
+const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+
+/** Opens a session that is subscribed to the record. */
+async function followTea({ app }: CareService): Promise<void> {
+  const headers = {
+    host: 'care.test',
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    authorization: `Bearer ${tokenFor('care.read.user')}`,
+  }
+  const clientInfo = { name: 'test', version: '1' }
+  const post = (message: object, sessionId = {}) =>
+    app.inject({
+      method: 'POST',
+      url: '/mcp',
+      headers: { ...headers, ...sessionId },
+      payload: { jsonrpc: '2.0', id: 1, ...message },
+    })
+  const opened = await post({
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+  })
+  const id = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+  const params = { uri: 'care://ann/tea' }
+  const subscribed = await post({ method: 'resources/subscribe', params }, id)
+  expect(subscribed.json()).toMatchObject({ result: {} })
 }
 
 describe.skipIf(postgresMissing !== undefined)(
@@ -96,6 +125,28 @@ describe.skipIf(postgresMissing !== undefined)(
       )
       expect(both[0]).toEqual(both[1])
       expect(both[0]?.version).toBe(2)
+    })
+
+    it('C14: a signed write that is sent again elsewhere before its followers were counted, or after that process died, is told the same count', async () => {
+      const [one, other] = [await start('one'), await start('other')]
+      await write(one, { value: 'before' })
+      await followTea(other)
+      const publish = one.hub.publish.bind(one.hub)
+      const counting = Promise.withResolvers<void>()
+      one.hub.publish = async (...published) => {
+        await counting.promise
+        return publish(...published)
+      }
+      const unixMs = Date.now()
+      const first = write(one, { value: 'once' }, unixMs)
+      await expect.poll(() => other.store.latest(TEA)).toMatchObject({ latestVersion: 2 })
+      const again = await write(other, { value: 'once' }, unixMs)
+      // Who follows it from now on did not follow it then.
+      await followTea(other)
+      counting.resolve()
+      expect(again).toMatchObject({ version: 2, subscribers: 1, notified: true })
+      expect(await first).toEqual(again)
+      expect(await write(other, { value: 'once' }, unixMs)).toEqual(again)
     })
 
     it('writtenAt follows the database’s clock: two processes with clocks five minutes apart never write into the past', async () => {

@@ -25,6 +25,8 @@ export type SessionHub = {
    * `list_changed` to everyone who may see it. Returns how many sessions and listens followed the record before that place.
    */
   publish(record: CareRecord, previous: CareRecord | undefined, place: number): Promise<number>
+  /** How many follow a record since before a place. */
+  followers(record: CareRecord, place: number): Promise<number>
   /** How many of the sessions subscribed to a URI have had no stream for too long to hear of it now (C36). */
   silent(uri: string): number
   sessions(): number
@@ -66,15 +68,31 @@ async function askAlike(
   return alike.length === 0 ? undefined : { reason: 'alike_names', names: [...alike] }
 }
 
-export function createPublisher(deps: {
-  readonly store: Pick<RecordStore, 'append' | 'noteSubscribers'>
-  readonly hub: Pick<SessionHub, 'publish' | 'silent'>
+type PublisherDeps = {
+  readonly store: Pick<RecordStore, 'append' | 'noteSubscribers' | 'leaf' | 'leafAt'>
+  readonly hub: Pick<SessionHub, 'publish' | 'followers' | 'silent'>
   readonly audit: Pick<AuditTrail, 'add'>
   readonly clock: Pick<Clock, 'unixMs'>
   /** Called when a record goes to the store; the returned function is called once that has ended. */
   readonly startCommit: (audience: Audience) => () => void
   readonly names: Pick<KnownNames, 'alike' | 'isSpelledOtherwise'>
-}): PublishRecord {
+}
+
+/** The process that took a request first may not have noted its count yet, or never will. */
+async function countAgain(
+  { record, subscribers }: Extract<AppendOutcome, { kind: 'repeated' }>,
+  { request }: VerifiedWrite,
+  { hub, store }: Pick<PublisherDeps, 'hub' | 'store'>,
+): Promise<number> {
+  if (subscribers > 0 || request === undefined) return subscribers
+  const leaf = await store.leaf(record, record.version)
+  const placed = leaf && (await store.leafAt(record.audience, leaf.index))
+  const followers = placed === undefined ? 0 : await hub.followers(record, placed.place)
+  await store.noteSubscribers(request, followers)
+  return followers
+}
+
+export function createPublisher(deps: PublisherDeps): PublishRecord {
   const { audit, clock, hub, names, startCommit, store } = deps
   const lasts = new Map<string, Promise<unknown>>()
 
@@ -128,7 +146,9 @@ export function createPublisher(deps: {
     if (outcome.kind === 'repeated')
       await addRow(write, { outcome: 'accepted', reason: 'repeated', uri })
     const subscribers =
-      outcome.kind === 'appended' ? await tellAndKeep(outcome, write) : outcome.subscribers
+      outcome.kind === 'appended'
+        ? await tellAndKeep(outcome, write)
+        : await countAgain(outcome, write, deps)
     const heard = { subscribers, notified: subscribers > 0, silent: hub.silent(uri) }
     const place = outcome.kind === 'appended' ? outcome.place : undefined
     const warning = version === 1 ? await askAlike(write, place, names) : undefined

@@ -95,10 +95,11 @@ class Listen extends OpenStream<ListenParts> {
     if (!granted.wantsList && granted.uris.size === 0) this.end('nothing-granted')
   }
 
-  /** Whether it follows a record, its token is still good, and may read it. */
-  follows(slot: ChainSlot): boolean {
+  /** Whether it follows a record since before a place, its token is still good, and may read it. */
+  follows(slot: ChainSlot, place: number): boolean {
     const { claims, granted } = this.options
-    return granted.uris.has(chainUri(slot)) && !this.isOver() && mayRead(claims.scopes, slot)
+    const isTold = this.#since <= place && granted.uris.has(chainUri(slot))
+    return isTold && !this.isOver() && mayRead(claims.scopes, slot)
   }
 
   /** Announces the granted part of what happened, if the token is still good and may read the record. */
@@ -192,9 +193,9 @@ export function createListens(
         byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
       listen.open()
     },
-    /** How many listens follow a record. */
-    following: (slot: ChainSlot): number =>
-      [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot)).length,
+    /** How many listens follow a record since before a place. */
+    following: (slot: ChainSlot, place: number): number =>
+      [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot, place)).length,
     /** Announces what happened. */
     tell(happening: Happening): void {
       const concerned = happening.changesList ? listens.all() : (byUri.get(happening.uri) ?? [])

@@ -1,4 +1,5 @@
 /** What a write has to do with sessions: who followed its record, at any process, and that streams tell of it. */
+import type { CareRecord } from '../domain/care-record.ts'
 import type { SessionHub } from '../domain/publish-record.ts'
 import type { ListenRows } from '../domain/session-store.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
@@ -30,15 +31,23 @@ export function createSessionHub(deps: {
       return 0
     })
   }
+  const countFollowers = async (record: CareRecord, place: number): Promise<number> => {
+    const uri = chainUri(record)
+    const here = registry.subscriptions.countBefore(uri, place) + listens.following(record, place)
+    return here + (await listeningElsewhere(uri, place))
+  }
   return {
     async publish(record, previous, place) {
       unheard.written(record, previous, place)
       // Those of other processes, too, as of the write.
       await registry.looks.reach(place).catch(onProblem)
-      const subscribed = registry.subscriptions.countBefore(chainUri(record), place)
-      const following = listens.following(record)
+      const followers = countFollowers(record, place)
       follower.wake()
-      return subscribed + following + (await listeningElsewhere(chainUri(record), place))
+      return followers
+    },
+    async followers(record, place) {
+      await registry.looks.reach(place).catch(onProblem)
+      return countFollowers(record, place)
     },
     silent: (uri) => registry.silent(uri).length,
     sessions: () => registry.count,

@@ -102,6 +102,9 @@ function recordingHub(): RecordingHub {
       this.published.push({ record, previous })
       return this.subscribers
     },
+    async followers() {
+      return this.subscribers
+    },
     silent() {
       return 0
     },
