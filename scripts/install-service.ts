@@ -30,9 +30,9 @@ function refuse(message: string): never {
 }
 
 const [name = '', folder = ''] = process.argv.slice(2)
-const service = installableServices.find((one) => one.name === name)
+const service = installableServices.find((candidate) => candidate.name === name)
 if (service === undefined || folder === '') {
-  const names = installableServices.map((one) => one.name).join(', ')
+  const names = installableServices.map((candidate) => candidate.name).join(', ')
   refuse(`Usage: npm run install-service -- SERVICE FOLDER\nSERVICE is one of ${names}.`)
 }
 if (existsSync(folder) && readdirSync(folder).length > 0) refuse(`${folder} is not empty.`)

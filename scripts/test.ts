@@ -90,13 +90,13 @@ function failuresIn(report: string): readonly string[] {
 }
 
 const OWN_FLAGS = ['--long', '--postgres', '--only-postgres']
-const given = process.argv.slice(2)
-const passedOn = given.filter((argument) => !OWN_FLAGS.includes(argument))
-const isLong = given.includes('--long')
+const flags = process.argv.slice(2)
+const passedOn = flags.filter((argument) => !OWN_FLAGS.includes(argument))
+const isLong = flags.includes('--long')
 /** With a filter, the other workspaces need no report. */
-const isFiltered = given.some((argument) => argument.startsWith('--filter'))
-const isOnlyPostgres = given.includes('--only-postgres')
-const wantsPostgres = isOnlyPostgres || given.includes('--postgres')
+const isFiltered = flags.some((argument) => argument.startsWith('--filter'))
+const isOnlyPostgres = flags.includes('--only-postgres')
+const wantsPostgres = isOnlyPostgres || flags.includes('--postgres')
 const runsPostgres = wantsPostgres && postgresMissing === undefined
 const reports = [
   ...(isOnlyPostgres ? [] : reportsOf('test')),
@@ -169,10 +169,10 @@ async function runAll(): Promise<readonly number[]> {
 const exitCodes = await runAll()
 const reported = isFiltered ? reports.filter((report) => existsSync(report)) : reports
 const totals = reported.map(totalsOf).reduce(
-  (sum, one) => ({
-    passed: sum.passed + one.passed,
-    failed: sum.failed + one.failed,
-    skipped: sum.skipped + one.skipped,
+  (sum, run) => ({
+    passed: sum.passed + run.passed,
+    failed: sum.failed + run.failed,
+    skipped: sum.skipped + run.skipped,
   }),
   { passed: 0, failed: 0, skipped: 0 },
 )

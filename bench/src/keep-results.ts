@@ -22,11 +22,11 @@ export function readResult(suite: string): SuiteResult | undefined {
 
 /** Writes the README's tables from the kept results of these suites. Throws if the markers are gone. */
 export function renewReadme(suites: readonly string[]): void {
-  const kept = suites.map(readResult).filter((result) => result !== undefined)
+  const results = suites.map(readResult).filter((result) => result !== undefined)
   const text = readFileSync(readme, 'utf8')
   const [before, rest] = text.split(BEGIN)
   const after = rest?.split(END)[1]
   if (before === undefined || after === undefined)
     throw new Error('README.md has lost the markers of its tables')
-  writeFileSync(readme, `${before}${BEGIN}\n\n${markdownTable(kept)}\n\n${END}${after}`)
+  writeFileSync(readme, `${before}${BEGIN}\n\n${markdownTable(results)}\n\n${END}${after}`)
 }

@@ -142,7 +142,7 @@ async function pickFigure(store: GradingStore): Promise<Figure> {
     const card = await grader.grade(pick)
     let receipt = ''
     for (let from = 0; from < count; from += 500) {
-      const kept = await Promise.all(
+      const keptEvents = await Promise.all(
         Array.from({ length: Math.min(500, count - from) }, (_, index) =>
           grader.release({
             pick,
@@ -153,7 +153,7 @@ async function pickFigure(store: GradingStore): Promise<Figure> {
           }),
         ),
       )
-      receipt = kept.at(-1)?.receipt ?? ''
+      receipt = keptEvents.at(-1)?.receipt ?? ''
     }
     return receipt
   }

@@ -53,7 +53,7 @@ async function withLikeTestnet(result: SuiteResult): Promise<SuiteResult> {
 }
 
 /** What a suite's last run kept. */
-function kept(suite: string): SuiteResult {
+function readKept(suite: string): SuiteResult {
   const result = readResult(suite)
   if (result === undefined) throw new Error(`${suite} was not measured yet`)
   return result
@@ -99,8 +99,8 @@ if (values.check) {
   process.exitCode = failed.length === 0 ? 0 : 1
 } else {
   const isColumn = values['like-testnet']
-  for (const name of names.filter((one) => !isColumn || one in LIKE_TESTNET)) {
-    const result = await withLikeTestnet(isColumn ? kept(name) : await run(name))
+  for (const name of names.filter((suite) => !isColumn || suite in LIKE_TESTNET)) {
+    const result = await withLikeTestnet(isColumn ? readKept(name) : await run(name))
     keepResult(result)
     print(`${terminalTable(result)}\n`)
   }

@@ -39,10 +39,10 @@ export async function eachOf<Item>(
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
   const rest = items.values()
-  const one = async (): Promise<void> => {
+  const callOnce = async (): Promise<void> => {
     for (const item of rest) await work(item)
   }
-  await Promise.all(Array.from({ length: WIDTH }, one))
+  await Promise.all(Array.from({ length: WIDTH }, callOnce))
 }
 
 /** Drives one server. */

@@ -60,12 +60,12 @@ const toolCall = (body: WireAudit, meta: object = {}) => ({
 
 /** Asks as a new address each time. */
 function askOf(server: ServerProcess): Ask {
-  let asked = 0
+  let requests = 0
   return (path, body, headers) => {
-    asked += 1
+    requests += 1
     const all = {
       'content-type': 'application/json',
-      'x-forwarded-for': `10.0.${asked >> 8}.${asked & 255}`,
+      'x-forwarded-for': `10.0.${requests >> 8}.${requests & 255}`,
       ...headers,
     }
     const posted = body && { method: 'POST', body: JSON.stringify(body) }

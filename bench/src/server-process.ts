@@ -17,11 +17,11 @@ export class ServerProcess {
 
   private constructor(
     child: ChildProcess,
-    told: { readonly url: string; readonly details: string },
+    ready: { readonly url: string; readonly details: string },
   ) {
     this.#child = child
-    this.url = told.url
-    this.details = told.details
+    this.url = ready.url
+    this.details = ready.details
   }
 
   /** Starts a file of `server/`; a CPU profile of it goes into a folder. Rejects if it ends or does not listen in time. */

@@ -45,8 +45,8 @@ describe('exports without a user', () => {
 
   it('have one if a document shows them in code, not in words', () => {
     const shown = file('packages/sums/README.md', '```ts', "import { add } from '@us/sums'", '```')
-    const told = file('README.md', "import { Sum } from '@us/sums'")
-    expect(unused(shown, told)).toEqual([
+    const readme = file('README.md', "import { Sum } from '@us/sums'")
+    expect(unused(shown, readme)).toEqual([
       'packages/sums/src/index.ts: Sum',
       'packages/sums/src/add.ts: unseen',
     ])
@@ -80,9 +80,9 @@ describe('files', () => {
 
 describe('repeated code', () => {
   it('is a run of more than ten lines in two places, reported once at its length', () => {
-    const one = file('a.ts', 'const a = 1', ...numbered(12))
+    const first = file('a.ts', 'const a = 1', ...numbered(12))
     const other = file('b.ts', ...numbered(12).map((line) => `  ${line}`), 'const b = 1')
-    expect(repeatedCode([one, other])).toEqual(['a.ts:2 and b.ts:1, 12 lines'])
+    expect(repeatedCode([first, other])).toEqual(['a.ts:2 and b.ts:1, 12 lines'])
   })
 
   it('is not a run of ten, and not imports, comments or blank lines', () => {
@@ -94,9 +94,9 @@ describe('repeated code', () => {
       '  b,',
       "} from './b.ts'",
     ]
-    const one = file('a.ts', ...idle, ...numbered(10), 'const a = 1')
+    const first = file('a.ts', ...idle, ...numbered(10), 'const a = 1')
     const other = file('b.ts', ...idle, ...numbered(10), 'const b = 1')
-    expect(repeatedCode([one, other])).toEqual([])
+    expect(repeatedCode([first, other])).toEqual([])
   })
 
   it('may occur twice in one file', () => {

@@ -123,9 +123,9 @@ test('a server card names the MCP endpoints that answer', async () => {
     expect(await readJson(`${baseUrl}/.well-known/mcp/server-card.json`)).toEqual(card)
     for (const { url } of card.remotes) {
       const headers = { 'content-type': 'application/json' }
-      const asked = await fetch(url, { method: 'POST', headers, body: '{}' })
+      const answer = await fetch(url, { method: 'POST', headers, body: '{}' })
       // Who may not enter, or sends nothing of use, is told so by the endpoint itself.
-      expect([400, 401]).toContain(asked.status)
+      expect([400, 401]).toContain(answer.status)
     }
   }
 })

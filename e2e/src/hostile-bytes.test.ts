@@ -175,8 +175,8 @@ describe.each(SERVICES)('%s', (service) => {
   })
 
   it('200 pipelined requests are answered in order', async () => {
-    const one = get('/health') + get('/nowhere')
-    const bytes = one.repeat(99) + get('/health') + get('/nowhere', [CLOSE])
+    const pair = get('/health') + get('/nowhere')
+    const bytes = pair.repeat(99) + get('/health') + get('/nowhere', [CLOSE])
     const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
     const statuses = answers.map(({ status }) => status)
     expect(statuses).toEqual(Array.from({ length: 100 }, () => [200, 404]).flat())
@@ -206,8 +206,8 @@ describe.each(SERVICES)('%s', (service) => {
 
   it('a body announced or sent over the limit is refused before it is read', async () => {
     const announced = post(service, ['content-length: 99999999999', JSON_TYPE], '{')
-    const one = await exchangeBytes(urlOf(service), { bytes: announced, answers: 1 })
-    expect(REFUSALS).toContain(one.answers[0]?.status)
+    const whole = await exchangeBytes(urlOf(service), { bytes: announced, answers: 1 })
+    expect(REFUSALS).toContain(whole.answers[0]?.status)
     const sent = `900000\r\n${'a'.repeat(0x900000)}\r\n0\r\n\r\n`
     const chunked = post(service, ['transfer-encoding: chunked', JSON_TYPE, CLOSE], sent)
     const other = await exchangeBytes(urlOf(service), { bytes: chunked, answers: 1 })

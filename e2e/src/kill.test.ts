@@ -88,13 +88,13 @@ async function startPaying(
     allowedAssets: [{ network: 'hedera:testnet', asset: '0.0.0', maxAmountPerPayment }],
   })
   const sent = Promise.withResolvers<void>()
-  const told: typeof fetch = (input, init) => {
+  const countedFetch: typeof fetch = (input, init) => {
     const request = new Request(input, init)
     if (request.headers.has('payment-signature')) sent.resolve()
     return fetch(request)
   }
   const answered = wrapFetchWithPayment(
-    told,
+    countedFetch,
     client,
   )(accessUrl(agent)).then(
     ({ status }) => status,

@@ -176,7 +176,7 @@ it(`A8, A9, A11: like testnet: each purchase is charged once, and of ${CALLS} ca
   expect(tally.odd).toEqual([])
   for (const { agent } of callers)
     expect(
-      [...tally.served.keys()].some((one) => one.startsWith(agent.evmAddress.toLowerCase())),
+      [...tally.served.keys()].some((key) => key.startsWith(agent.evmAddress.toLowerCase())),
     ).toBe(true)
   stack.devnet.controls.answerPromptly()
   const { UsageRecorded, UsageRefused, UsageLate } = await usageEvents()

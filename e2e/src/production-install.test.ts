@@ -180,9 +180,9 @@ describe('what the containers run under the local profile, run outside them', ()
     const url = await start('issuer')
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
       const answer = await fetch(`${url}/.well-known/${name}`)
-      const told = (await answer.json()) as { readonly jwks_uri: string }
-      expect(told).toMatchObject({ issuer: url, code_challenge_methods_supported: ['S256'] })
-      expect((await fetch(told.jwks_uri)).status).toBe(200)
+      const metadata = (await answer.json()) as { readonly jwks_uri: string }
+      expect(metadata).toMatchObject({ issuer: url, code_challenge_methods_supported: ['S256'] })
+      expect((await fetch(metadata.jwks_uri)).status).toBe(200)
     }
     expect(readdirSync(installOf('issuer').dataFolder)).toContain('issuer.db')
   })

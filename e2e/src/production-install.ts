@@ -71,7 +71,7 @@ export function installForProduction(service: string): ProductionInstall {
 
 function ownNode(folder: string): string {
   const modules = join(folder, 'node_modules')
-  const name = readdirSync(modules).find((one) => one.startsWith('node-'))
+  const name = readdirSync(modules).find((entry) => entry.startsWith('node-'))
   if (name === undefined) throw new Error('the install brought no Node of its own')
   return join(modules, name, 'bin', 'node')
 }

@@ -48,7 +48,7 @@ export function readersShell(folder: string) {
       }
     },
     endAll: async (): Promise<void> => {
-      for (const one of running.toReversed()) await end(one)
+      for (const child of running.toReversed()) await end(child)
     },
   }
 }

@@ -72,7 +72,8 @@ async function callLedger<Result>(
 }
 
 const account = (name: string): DevnetAccount =>
-  accounts.find((one) => one.name === name) ?? expect.fail(`the ledger has no account ${name}`)
+  accounts.find((candidate) => candidate.name === name) ??
+  expect.fail(`the ledger has no account ${name}`)
 
 const inlineCommand = (start: string): string =>
   new RegExp(`\`(${start}[^\`]*)\``).exec(PAGE)?.[1] ?? expect.fail(`the page has no ${start}`)
@@ -80,7 +81,7 @@ const inlineCommand = (start: string): string =>
 const FREE_PORTS = '--rpc-port 0 --mirror-port 0 --consensus-port 0'
 
 beforeAll(async () => {
-  for (const name of readdirSync(root).filter((one) => !one.startsWith('.')))
+  for (const name of readdirSync(root).filter((entry) => !entry.startsWith('.')))
     symlinkSync(join(root, name), join(folder, name))
   const devnet = shell(`${inlineCommand('npm run devnet')} ${FREE_PORTS}`)
   await untilSaid(devnet, /Like testnet/)

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** What a host keeps, in memory; `sentTo` is where it opened the browser. */
 function hostProvider() {
-  const kept: Record<string, unknown> = {}
+  const storage: Record<string, unknown> = {}
   let sentTo: URL | undefined
   const provider = {
     redirectUrl: CALLBACK,
@@ -29,17 +29,21 @@ function hostProvider() {
       response_types: ['code'],
       token_endpoint_auth_method: 'none',
     },
-    clientInformation: () => kept['client'],
-    saveClientInformation: (client: unknown) => void (kept['client'] = client),
-    tokens: () => kept['tokens'],
-    saveTokens: (tokens: unknown) => void (kept['tokens'] = tokens),
+    clientInformation: () => storage['client'],
+    saveClientInformation: (client: unknown) => void (storage['client'] = client),
+    tokens: () => storage['tokens'],
+    saveTokens: (tokens: unknown) => void (storage['tokens'] = tokens),
     redirectToAuthorization: (url: URL) => void (sentTo = url),
-    saveCodeVerifier: (verifier: string) => void (kept['verifier'] = verifier),
-    codeVerifier: () => kept['verifier'],
-    saveDiscoveryState: (state: unknown) => void (kept['discovery'] = state),
-    discoveryState: () => kept['discovery'],
+    saveCodeVerifier: (verifier: string) => void (storage['verifier'] = verifier),
+    codeVerifier: () => storage['verifier'],
+    saveDiscoveryState: (state: unknown) => void (storage['discovery'] = state),
+    discoveryState: () => storage['discovery'],
   }
-  return { provider: provider as unknown as OAuthClientProvider, kept, sentTo: () => sentTo }
+  return {
+    provider: provider as unknown as OAuthClientProvider,
+    kept: storage,
+    sentTo: () => sentTo,
+  }
 }
 
 const claimsOf = (token: string) =>
@@ -61,12 +65,12 @@ describe.each([
     }
     const first = await connect()
     await expect(first.connected).rejects.toThrow(UnauthorizedError)
-    const asked = host.sentTo()
-    expect(asked?.origin).toBe(signIn.url)
-    expect(asked?.searchParams.get('resource')).toBe(url.href)
+    const destination = host.sentTo()
+    expect(destination?.origin).toBe(signIn.url)
+    expect(destination?.searchParams.get('resource')).toBe(url.href)
     const { name, password } = signIn
     const browser = openBrowser()
-    const end = await browser.allow(asked?.href ?? '', { name, password, until: CALLBACK })
+    const end = await browser.allow(destination?.href ?? '', { name, password, until: CALLBACK })
     await first.transport.finishAuth(new URL(end.url).searchParams)
     const second = await connect()
     await second.connected

@@ -165,7 +165,7 @@ describe('S4: metrics count what was done', () => {
 
   it('care: a durable record that is notified, and a refused write', async () => {
     const commits = await value('care', 'care_store_commit_seconds_count')
-    const told = await value('care', 'care_fan_out_seconds_count')
+    const heardBefore = await value('care', 'care_fan_out_seconds_count')
     const { care } = stack.description
     const streams = await value('care', 'care_streams')
     const host = await connectHost(care, 'care.read.user')
@@ -174,7 +174,7 @@ describe('S4: metrics count what was done', () => {
     expect((await writeRecord(care, record)).status).toBe(200)
     expect(await value('care', 'care_store_commit_seconds_count')).toBe(commits + 1)
     const isTold = async (): Promise<boolean> =>
-      (await value('care', 'care_fan_out_seconds_count')) === told + 1
+      (await value('care', 'care_fan_out_seconds_count')) === heardBefore + 1
     await eventually(isTold)
     await host.close()
     const refused = 'care_writes_total{outcome="rejected",reason="missing_signature",via="none"}'

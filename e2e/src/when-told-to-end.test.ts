@@ -12,14 +12,14 @@ const module = pathToFileURL(join(root, 'scripts/stack/when-told-to-end.ts')).hr
 let folder: string
 let program: string
 /** What the program writes when told to end, and the file that allows it to. */
-let told: string
+let output: string
 let released: string
 let child: ChildProcess
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tallystick-told-'))
   program = join(folder, 'program.mjs')
-  told = join(folder, 'told')
+  output = join(folder, 'told')
   released = join(folder, 'released')
   const source = `import { appendFileSync, existsSync } from 'node:fs'
     import { setTimeout as pause } from 'node:timers/promises'
@@ -36,9 +36,9 @@ afterEach(() => child.kill('SIGKILL'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 async function start(): Promise<void> {
-  writeFileSync(told, '')
+  writeFileSync(output, '')
   rmSync(released, { force: true })
-  const started = spawnScript(program, [told, released])
+  const started = spawnScript(program, [output, released])
   child = started.child
   await eventually(() => started.output().includes('working'))
 }
@@ -48,11 +48,11 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   async (signal) => {
     await start()
     child.kill(signal)
-    await eventually(() => readFileSync(told, 'utf8') !== '')
+    await eventually(() => readFileSync(output, 'utf8') !== '')
     child.kill(signal)
     writeFileSync(released, '')
     expect(await ended(child)).toBe(7)
-    expect(readFileSync(told, 'utf8')).toBe('told ')
+    expect(readFileSync(output, 'utf8')).toBe('told ')
   },
 )
 
@@ -61,5 +61,5 @@ it('losing the reader of its output ends it like a signal', async () => {
   writeFileSync(released, '')
   child.stdout?.destroy()
   expect(await ended(child)).toBe(7)
-  expect(readFileSync(told, 'utf8')).toBe('told ')
+  expect(readFileSync(output, 'utf8')).toBe('told ')
 })

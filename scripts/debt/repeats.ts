@@ -26,9 +26,9 @@ type Place = { readonly file: number; readonly index: number }
 export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
   const lines = files.map(({ text }) => tellingLines(text))
   const windows = new Map<string, Place[]>()
-  for (const [file, of] of lines.entries()) {
-    for (let index = 0; index + REPEATED_LINES < of.length; index += 1) {
-      const window = of.slice(index, index + REPEATED_LINES + 1)
+  for (const [file, fileLines] of lines.entries()) {
+    for (let index = 0; index + REPEATED_LINES < fileLines.length; index += 1) {
+      const window = fileLines.slice(index, index + REPEATED_LINES + 1)
       const key = window.map(({ text }) => text).join('\n')
       windows.set(key, [...(windows.get(key) ?? []), { file, index }])
     }
@@ -37,20 +37,20 @@ export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
   const where = ({ file, index }: Place): string =>
     `${files[file]?.path}:${lines[file]?.[index]?.at}`
   const moved = ({ file, index }: Place, by: number): Place => ({ file, index: index + by })
-  const areEqual = (one: Place, other: Place): boolean =>
-    textAt(one) !== undefined && textAt(one) === textAt(other)
+  const areEqual = (first: Place, other: Place): boolean =>
+    textAt(first) !== undefined && textAt(first) === textAt(other)
 
-  function lengthOf(one: Place, other: Place): number {
+  function lengthOf(first: Place, other: Place): number {
     let length = 0
-    while (areEqual(moved(one, length), moved(other, length))) length += 1
+    while (areEqual(moved(first, length), moved(other, length))) length += 1
     return length
   }
 
   return [...windows.values()].flatMap((places) =>
     places.slice(1).flatMap((other, at) => {
-      const one = places[at]
-      if (one === undefined || areEqual(moved(one, -1), moved(other, -1))) return []
-      return `${where(one)} and ${where(other)}, ${lengthOf(one, other)} lines`
+      const first = places[at]
+      if (first === undefined || areEqual(moved(first, -1), moved(other, -1))) return []
+      return `${where(first)} and ${where(other)}, ${lengthOf(first, other)} lines`
     }),
   )
 }

@@ -51,5 +51,5 @@ export function linesByRoom(files: readonly SourceFile[]): readonly RoomLines[] 
   }
   return [...rooms]
     .map(([room, lines]) => ({ room, ...lines }))
-    .toSorted((one, other) => one.room.localeCompare(other.room))
+    .toSorted((left, right) => left.room.localeCompare(right.room))
 }

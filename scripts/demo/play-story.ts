@@ -151,10 +151,10 @@ async function watchThemRenew(story: Story): Promise<void> {
   say(`200, nothing signed: the quota is full again, ${metering?.callsRemaining} calls left`)
   say(`the slot of the ${SHARING_AGENTS} is next`)
   const { expiresAtSeconds: closedAtSeconds } = shared
-  const one = await awaitRenewal(story, { ...shared, closedAtSeconds })
-  const renewed = one.chargedTinybar / shared.priceTinybar
+  const sharedRenewal = await awaitRenewal(story, { ...shared, closedAtSeconds })
+  const renewed = sharedRenewal.chargedTinybar / shared.priceTinybar
   say(
-    `one call renewed ${renewed} windows: ${formatHbar(one.costTinybar / renewed)} for each, of which the seller earned ${formatHbar(shared.priceTinybar)}`,
+    `one call renewed ${renewed} windows: ${formatHbar(sharedRenewal.costTinybar / renewed)} for each, of which the seller earned ${formatHbar(shared.priceTinybar)}`,
   )
 }
 

@@ -41,6 +41,9 @@ export function composeEnvironments(
     return lines.map((line) => `      ${line}`).join('\n')
   }
   return Object.fromEntries(
-    Object.entries(services).map(([service, of]) => [service, linesFor(service, of)]),
+    Object.entries(services).map(([service, definition]) => [
+      service,
+      linesFor(service, definition),
+    ]),
   )
 }

@@ -56,10 +56,10 @@ function describeCare({ care, signIn }: StackDescription): string {
 }
 
 /** How hosts log in without a token from here. */
-function describeSignIn(mcpUrl: string, of: NonNullable<StackDescription['signIn']>): string {
+function describeSignIn(mcpUrl: string, signIn: NonNullable<StackDescription['signIn']>): string {
   return `
 
-  Or sign in: give a host the URL alone, and it opens ${of.url}, where ${of.name} signs in with ${of.password}
+  Or sign in: give a host the URL alone, and it opens ${signIn.url}, where ${signIn.name} signs in with ${signIn.password}
 
   npx mcp-remote ${mcpUrl}
   npx @modelcontextprotocol/inspector   (transport Streamable HTTP, URL ${mcpUrl}, no header)`

@@ -21,18 +21,18 @@ const postgres =
     : await openPostgresNotes(place, checkpoints, engine as JournalEngine)
 const notes = postgres ?? (await openSqliteNotes(place))
 
-const answer = (told: JournalAnswer): void => void process.send?.(told)
+const answer = (message: JournalAnswer): void => void process.send?.(message)
 
 async function write(writers: number, forMs: number): Promise<void> {
   const endMs = performance.now() + forMs
   let appends = 0
-  const one = async (writer: number): Promise<void> => {
+  const writeAll = async (writer: number): Promise<void> => {
     while (performance.now() < endMs) {
       await notes.append(`${process.pid} ${writer} ${performance.now()}`)
       appends += 1
     }
   }
-  await Promise.all(Array.from({ length: writers }, (_, writer) => one(writer)))
+  await Promise.all(Array.from({ length: writers }, (_, writer) => writeAll(writer)))
   answer({ kind: 'wrote', appends })
 }
 

@@ -22,7 +22,7 @@ function named<Account extends { readonly name: string }>(
   accounts: readonly Account[],
   name: string,
 ): Account {
-  const account = accounts.find((one) => one.name === name)
+  const account = accounts.find((candidate) => candidate.name === name)
   if (account === undefined) throw new Error(`there is no account ${name}`)
   return account
 }

@@ -45,7 +45,7 @@ const store = await openSqliteRecordStore({
   checkpointSeed: Buffer.alloc(32, 7),
   origin: 'localhost:3002/care',
 })
-const held = new Map<string, Held>()
+const sessions = new Map<string, Held>()
 const subscribed = new Set<Held>()
 const bearer = {
   tokens: createTokenVerifier({
@@ -84,15 +84,15 @@ async function connect(): Promise<Held> {
   const transport = new StreamableHTTPServerTransport({
     sessionIdGenerator: randomUUID,
     enableJsonResponse: true,
-    onsessioninitialized: (id) => void held.set(id, one),
+    onsessioninitialized: (id) => void sessions.set(id, session),
   })
-  const one = { server, transport }
+  const session = { server, transport }
   server.setRequestHandler(SubscribeRequestSchema, () => {
-    subscribed.add(one)
+    subscribed.add(session)
     return {}
   })
   await server.connect(transport)
-  return one
+  return session
 }
 
 async function handOver(
@@ -101,7 +101,7 @@ async function handOver(
   message: Message | undefined,
 ): Promise<void> {
   const id = headers['mcp-session-id']
-  const { transport } = (typeof id === 'string' ? held.get(id) : undefined) ?? (await connect())
+  const { transport } = (typeof id === 'string' ? sessions.get(id) : undefined) ?? (await connect())
   reply.hijack()
   await transport.handleRequest(raw, reply.raw, message)
 }

@@ -6,13 +6,13 @@ type Method = (this: object, ...values: unknown[]) => unknown
 
 /** Puts a function around a method of a class. */
 function around(
-  of: { readonly prototype: object },
+  owner: { readonly prototype: object },
   name: string,
   wrap: (method: Method) => Method,
 ) {
-  const method: unknown = Reflect.get(of.prototype, name)
+  const method: unknown = Reflect.get(owner.prototype, name)
   if (typeof method !== 'function') throw new Error(`there is no ${name} to slow down`)
-  Reflect.set(of.prototype, name, wrap(method as Method))
+  Reflect.set(owner.prototype, name, wrap(method as Method))
 }
 
 /** Slows down every connection of this process that is opened from now on. */

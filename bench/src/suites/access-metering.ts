@@ -143,9 +143,9 @@ function laggedFigure(rounds: readonly Round[]): Figure {
 }
 
 function figuresOf(rounds: readonly Round[]): readonly Figure[] {
-  const of = (pick: (round: Round) => number): number => median(rounds.map(pick))
+  const medianOver = (pick: (round: Round) => number): number => median(rounds.map(pick))
   const at = (lanes: number, pick: (run: Metered) => number): number =>
-    of(({ metered }) => {
+    medianOver(({ metered }) => {
       const run = metered.get(lanes)
       if (run === undefined) throw new Error(`nothing was measured with ${lanes} lanes`)
       return pick(run)
@@ -155,7 +155,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
       name: NAMES.perSecond,
       value: at(HEADLINE_LANES, (run) => run.perSecond),
       unit: '/s',
-      baseline: { name, value: of((round) => round[base].perSecond) },
+      baseline: { name, value: medianOver((round) => round[base].perSecond) },
       higherIsBetter: true,
       aim: times === undefined ? { kind: 'none' } : { kind: 'ratio', times },
     })
@@ -166,11 +166,11 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
       unit: 'ms',
       baseline: {
         name: 'a transaction each, in turn',
-        value: of(({ inTurn }) => quantile(inTurn.delaysMs, share)),
+        value: medianOver(({ inTurn }) => quantile(inTurn.delaysMs, share)),
       },
       aim: aimMs === undefined ? { kind: 'none' } : { kind: 'at-most', value: aimMs },
     })
-  const readAloneMs = of(({ unmetered }) => p50(unmetered))
+  const readAloneMs = medianOver(({ unmetered }) => p50(unmetered))
   return [
     perSecond('inTurn', 'a transaction each, in turn', 20),
     perSecond('overlapping', 'a transaction each, overlapping'),
@@ -183,7 +183,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
       unit: 'ms',
       baseline: {
         name: 'a transaction each, in turn',
-        value: of(({ oneInTurn }) => p50(oneInTurn)) - readAloneMs,
+        value: medianOver(({ oneInTurn }) => p50(oneInTurn)) - readAloneMs,
       },
       aim: { kind: 'at-most', value: 10 },
     }),
@@ -193,7 +193,7 @@ function figuresOf(rounds: readonly Round[]): readonly Figure[] {
       unit: 'µs',
       baseline: {
         name: 'a transaction each, in turn',
-        value: of(({ inTurn }) => inTurn.cpuMicros),
+        value: medianOver(({ inTurn }) => inTurn.cpuMicros),
       },
       aim: { kind: 'none' },
     }),

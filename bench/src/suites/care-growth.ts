@@ -54,7 +54,7 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
     const argument = { name: 'patient', value: 'patient-1' }
     const pingMs = await medianMs(() => load.ping(session))
     const first = await medianMs(report, { repeats: 1 })
-    const kept = await medianMs(report, { repeats: REPORTS, everyMs: REPORT_EVERY_MS })
+    const unchanged = await medianMs(report, { repeats: REPORTS, everyMs: REPORT_EVERY_MS })
     const figure = (name: string, value: number, atMostMs?: number): Figure =>
       judgeFigure({
         name: `${name}, ${chains.toLocaleString('en')} chains`,
@@ -75,7 +75,7 @@ async function measureLists(databasePath: string, chains: number): Promise<reado
       figure('completion of a patient', await medianMs(complete), 2),
       figure('search for a name', await medianMs(searchName), 5),
       figure('search for words of every record', await medianMs(searchWords), 5),
-      figure('/verify, nothing changed', kept),
+      figure('/verify, nothing changed', unchanged),
       figure('/verify, first replay', first),
     ]
   } finally {
@@ -126,18 +126,20 @@ async function withWriters<Result>(
   }
 }
 
-const speedFigure = (of: {
+const speedFigure = (parts: {
   readonly name: string
   readonly value: number
   readonly baseline: Figure['baseline']
   readonly atLeastTimes?: number
 }): Figure =>
   judgeFigure({
-    ...of,
+    ...parts,
     unit: '/s',
     higherIsBetter: true,
     aim:
-      of.atLeastTimes === undefined ? { kind: 'none' } : { kind: 'ratio', times: of.atLeastTimes },
+      parts.atLeastTimes === undefined
+        ? { kind: 'none' }
+        : { kind: 'ratio', times: parts.atLeastTimes },
   })
 
 const measureWriters = (databasePath: string): Promise<readonly Figure[]> =>

@@ -61,11 +61,11 @@ async function timeOf(ask: Ask, domain: string): Promise<number> {
 const PAIRS_PER_SAMPLE = 4
 
 /** How the first of two takes compared with the second, by their logarithms. */
-async function logRatio(ask: Ask, [one, other]: readonly [string, string]): Promise<number> {
+async function logRatio(ask: Ask, [first, other]: readonly [string, string]): Promise<number> {
   let sum = 0
-  for (const domain of [one, other, other, one, other, one, one, other]) {
+  for (const domain of [first, other, other, first, other, first, first, other]) {
     const log = Math.log(await timeOf(ask, domain))
-    sum += domain === one ? log : -log
+    sum += domain === first ? log : -log
   }
   return sum / PAIRS_PER_SAMPLE
 }

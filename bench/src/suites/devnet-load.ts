@@ -35,7 +35,7 @@ function residentMb(pid: number): number {
     for (const [child = 0, parent = 0] of rows) if (family.has(parent)) family.add(child)
   }
   const kilobytes = rows.filter(([child = 0]) => family.has(child)).map(([, , rss = 0]) => rss)
-  return kilobytes.reduce((sum, one) => sum + one, 0) / 1_024
+  return kilobytes.reduce((sum, size) => sum + size, 0) / 1_024
 }
 
 /** Sends that many transactions one after another; returns the milliseconds of each send. */

@@ -58,9 +58,9 @@ async function compare(steps: {
 }): Promise<{ readonly ours: number; readonly base: number }> {
   const [ours, base]: [number[], number[]] = [[], []]
   for (let round = 0; round < WARM_ROUNDS + REPEATS; round += 1) {
-    const [one, other] = [await cpuOf(steps.ours), await cpuOf(steps.base)]
+    const [own, other] = [await cpuOf(steps.ours), await cpuOf(steps.base)]
     if (round < WARM_ROUNDS) continue
-    ours.push(one.ms)
+    ours.push(own.ms)
     base.push(other.ms)
   }
   return { ours: median(ours), base: median(base) }
@@ -162,10 +162,10 @@ function gradeFigure(databasePath: string, bodies: readonly string[]): Promise<F
           return postRequest(url, cycled(bodies, index), { 'payment-signature': payment })
         }),
       )
-      const [one, other] = [await rate(200, paid), await rate(402, unpaid)]
+      const [paidRate, other] = [await rate(200, paid), await rate(402, unpaid)]
       // The first round warms up.
       if (round === 0) continue
-      paidRates.push(one)
+      paidRates.push(paidRate)
       unpaidRates.push(other)
     }
     return judgeFigure({

@@ -61,13 +61,13 @@ async function stopWriter(child: ChildProcess): Promise<void> {
 /** Acknowledged appends a second of writers that are dealt out over all processes. */
 async function rateOf(children: readonly ChildProcess[], writers: number): Promise<number> {
   const run = async (forMs: number): Promise<number> => {
-    const told = children.map(async (child, at) => {
+    const answers = children.map(async (child, at) => {
       const answered = answerOf(child, 'wrote')
       const own = Math.floor((writers + at) / children.length)
       order(child, { kind: 'write', writers: own, forMs })
       return (await answered).appends
     })
-    return (await Promise.all(told)).reduce((sum, appends) => sum + appends, 0)
+    return (await Promise.all(answers)).reduce((sum, appends) => sum + appends, 0)
   }
   await run(WARM_MS)
   return (await run(MEASURED_MS)) / (MEASURED_MS / 1_000)

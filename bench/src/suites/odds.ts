@@ -11,12 +11,12 @@ const THREE = [2.05, 3.55, 3.9]
 const TWENTY = [5.5, 6.5, 7, 8, 9, 11, 13, 15, 17, 19, 21, 23, 26, 29, 34, 41, 51, 67, 81, 101]
 
 /** Keeps results alive, so that no call can be optimised away. */
-let kept: unknown
+let lastResult: unknown
 
 /** CPU nanoseconds of one call. */
 function nanosOf(run: () => unknown): number {
   const before = process.cpuUsage()
-  for (let call = 0; call < CALLS; call += 1) kept = run()
+  for (let call = 0; call < CALLS; call += 1) lastResult = run()
   const { user, system } = process.cpuUsage(before)
   return ((user + system) * 1000) / CALLS
 }
@@ -40,7 +40,7 @@ function figureOf(prices: readonly number[], aimNanos: number): Figure {
     ours.push(removal)
     base.push(calibration)
   }
-  if (kept === undefined) throw new Error('nothing was computed')
+  if (lastResult === undefined) throw new Error('nothing was computed')
   return judgeFigure({
     name: `removeMargin, power, ${prices.length} outcomes`,
     value: median(ours),

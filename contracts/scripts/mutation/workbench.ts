@@ -117,9 +117,9 @@ export function judge(code: Code): Verdict {
   artifact.deployedBytecode.object = code.deployedBytecode.object
   writeFileSync(ARTIFACT, JSON.stringify(artifact))
   for (const { name, filter, timeoutMs } of PASSES) {
-    for (const kept of ['fuzz', 'invariant']) {
+    for (const folder of ['fuzz', 'invariant']) {
       // otherwise forge first retries what failed for another mutant
-      rmSync(join(BUILD, kept), { recursive: true, force: true })
+      rmSync(join(BUILD, folder), { recursive: true, force: true })
     }
     const run = forge([...COMMAND, ...filter], ENVIRONMENT, { cwd: BENCH, timeout: timeoutMs })
     if (run.isTimedOut) return { status: 'timed out', by: name }

@@ -59,10 +59,10 @@ async function openInspector(address: string) {
     async call(method: string, params: object = {}): Promise<unknown> {
       id += 1
       const answer = new Promise<unknown>((resolve) => {
-        const asked = id
+        const asking = id
         socket.addEventListener('message', function hear({ data }) {
           const { id: answered, result } = Message.parse(JSON.parse(String(data)))
-          if (answered !== asked) return
+          if (answered !== asking) return
           socket.removeEventListener('message', hear)
           resolve(result)
         })

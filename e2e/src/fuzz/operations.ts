@@ -61,7 +61,7 @@ const REFERENCE = '#/components/schemas/'
 
 /** A schema with its named schemas inlined. Ours are not recursive. */
 function withoutReferences(schema: unknown, components: Components): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => withoutReferences(one, components))
+  if (Array.isArray(schema)) return schema.map((item) => withoutReferences(item, components))
   if (typeof schema !== 'object' || schema === null) return schema
   const { $ref } = schema as { $ref?: unknown }
   if (typeof $ref === 'string' && $ref.startsWith(REFERENCE))

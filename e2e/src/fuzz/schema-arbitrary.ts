@@ -64,7 +64,7 @@ function numberFor(schema: JsonSchema): fc.Arbitrary<number> {
 function textFor(schema: JsonSchema): fc.Arbitrary<string> {
   const pattern = schema['pattern']
   const examples = [schema['example'], ...listOf(schema['examples'])].filter(
-    (one): one is string & JsonSchema => typeof one === 'string',
+    (type): type is string & JsonSchema => typeof type === 'string',
   )
   const fitting =
     typeof pattern === 'string'
@@ -101,7 +101,8 @@ function fittingFor(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   if (depth > DEPTH_MAX) return fc.constant(null)
   if ('const' in schema) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))
-  if (choices.length > 0) return fc.oneof(...choices.map((one) => arbitraryFor(one, depth + 1)))
+  if (choices.length > 0)
+    return fc.oneof(...choices.map((choice) => arbitraryFor(choice, depth + 1)))
   const types = [schema['type']].flat()
   const arbitraries = types.map((type) => {
     switch (type) {

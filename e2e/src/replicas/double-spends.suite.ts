@@ -43,18 +43,18 @@ export function doubleSpendTests(stackOf: () => ReplicaStack): void {
     })
 
     it('two payers racing for one agent at one process: one is charged', async () => {
-      const [agent, one, other] = await Promise.all(
+      const [agent, first, other] = await Promise.all(
         ['raced-for', 'racer-1', 'racer-2'].map((name) => target.newAgent(name)),
       )
-      if (!agent || !one || !other) throw new Error('unreachable')
+      if (!agent || !first || !other) throw new Error('unreachable')
       const answers = await Promise.all(
-        [one, other].map(async (payer) =>
+        [first, other].map(async (payer) =>
           target.call(agent.evmAddress, await target.forge.headers(payer)),
         ),
       )
       expect(answers.map(({ status }) => status)).toEqual([200, 200])
       expect(answers.filter(({ body }) => body.paidThisRequest)).toHaveLength(1)
-      expect((await target.spentTinybar(one)) + (await target.spentTinybar(other))).toBe(
+      expect((await target.spentTinybar(first)) + (await target.spentTinybar(other))).toBe(
         BigInt(PRICE_TINYBAR),
       )
     })

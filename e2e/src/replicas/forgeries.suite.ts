@@ -23,9 +23,9 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'an NFT smuggled in',
         MALFORMED,
         {
-          fill: (one, agent) =>
+          fill: (forgery, agent) =>
             target.forge
-              .pay(one, agent)
+              .pay(forgery, agent)
               .addNftTransfer(
                 new NftId(TokenId.fromString('0.0.777'), 1),
                 agent.accountId,
@@ -37,9 +37,9 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'a token smuggled in',
         MALFORMED,
         {
-          fill: (one, agent) =>
+          fill: (forgery, agent) =>
             target.forge
-              .pay(one, agent)
+              .pay(forgery, agent)
               .addTokenTransfer('0.0.777', agent.accountId, -1)
               .addTokenTransfer('0.0.777', target.forge.offer.payTo, 1),
         },
@@ -48,8 +48,8 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'an allowance of the fee payer spent',
         MALFORMED,
         {
-          fill: (one, agent) =>
-            one
+          fill: (forgery, agent) =>
+            forgery
               .addApprovedHbarTransfer(agent.accountId, tinybar(-PRICE_TINYBAR))
               .addHbarTransfer(target.forge.offer.payTo, tinybar(PRICE_TINYBAR)),
         },
@@ -58,8 +58,8 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'the fee payer pays',
         MALFORMED,
         {
-          fill: (one) =>
-            one
+          fill: (forgery) =>
+            forgery
               .addHbarTransfer(target.forge.offer.extra.feePayer, tinybar(-PRICE_TINYBAR))
               .addHbarTransfer(target.forge.offer.payTo, tinybar(PRICE_TINYBAR)),
         },
@@ -68,8 +68,8 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'a second receiver',
         MALFORMED,
         {
-          fill: (one, agent) =>
-            one
+          fill: (forgery, agent) =>
+            forgery
               .addHbarTransfer(agent.accountId, tinybar(-PRICE_TINYBAR - 1))
               .addHbarTransfer(target.forge.offer.payTo, tinybar(PRICE_TINYBAR))
               .addHbarTransfer('0.0.98', tinybar(1)),
@@ -80,8 +80,8 @@ export function forgeryTests(stackOf: () => ReplicaStack): void {
         'a fee of 100,000 HBAR',
         MALFORMED,
         {
-          fill: (one, agent) =>
-            target.forge.pay(one, agent).setMaxTransactionFee(new Hbar(100_000)),
+          fill: (forgery, agent) =>
+            target.forge.pay(forgery, agent).setMaxTransactionFee(new Hbar(100_000)),
         },
       ],
       ['a wrong amount', `${MALFORMED}amount_mismatch`, { amountTinybar: PRICE_TINYBAR - 1 }],

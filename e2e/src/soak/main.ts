@@ -115,7 +115,7 @@ const stack = await spawnStack()
 process.once('SIGTERM', () => void stack.interrupt().finally(() => process.exit(143)))
 try {
   const faults = await soak(stack)
-  for (const one of faults) console.error(`FAULT ${one}`)
+  for (const line of faults) console.error(`FAULT ${line}`)
   console.log(faults.length === 0 ? 'Memory flat, nothing left open.' : `${faults.length} faults.`)
   process.exitCode = faults.length === 0 ? 0 : 1
 } finally {

@@ -9,7 +9,7 @@ export type Vitals = {
 }
 
 function metric(text: string, name: string): number {
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  const line = text.split('\n').find((sample) => sample.startsWith(`${name} `))
   if (line === undefined) throw new Error(`/metrics has no ${name}`)
   return Number(line.slice(name.length + 1))
 }

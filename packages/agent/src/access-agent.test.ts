@@ -277,20 +277,20 @@ describe('the signer', () => {
   })
 
   test('asks for the account id only when a payment is signed, and once', async () => {
-    let asked = 0
+    let questions = 0
     const late = agentSigner({
       privateKey: `0x${'0'.repeat(63)}7`,
       accountId: async (evmAddress) => {
-        asked += 1
+        questions += 1
         expect(evmAddress).toBe(signer.evmAddress)
         return '0.0.1004'
       },
     })
     service.script(granted(false), challenge(), granted(true), challenge(), granted(true))
     await agent({ signer: late }).access()
-    expect(asked).toBe(0)
+    expect(questions).toBe(0)
     await agent({ signer: late }).access()
     await agent({ signer: late }).access()
-    expect(asked).toBe(1)
+    expect(questions).toBe(1)
   })
 })

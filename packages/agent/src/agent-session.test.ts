@@ -53,10 +53,10 @@ const verdictOf = (proof: string | undefined) =>
   })
 
 test('a proof is given where it is asked for, and its token from then on, until that is refused', async () => {
-  const asked = proofWanted(service.baseUrl)
+  const wanted = proofWanted(service.baseUrl)
   const ended = proofWanted(service.baseUrl, 'token_expired')
   const free = granted(false)
-  service.script(asked, withToken(free, 'one'), free, ended, withToken(free, 'two'), free)
+  service.script(wanted, withToken(free, 'one'), free, ended, withToken(free, 'two'), free)
   const caller = agent()
   for (let call = 0; call < 4; call += 1)
     expect(await caller.access()).toMatchObject({ kind: 'granted', payment: undefined })

@@ -75,7 +75,9 @@ async function calls(scripts: readonly Script[], options: Partial<AccessAgentOpt
     kinds.push(outcome?.kind ?? 'threw')
     sentences.push(outcome === undefined ? '' : moneySentence(outcome))
   }
-  const sent = [...server.payments, ...elsewhere.payments].filter((one) => one !== undefined)
+  const sent = [...server.payments, ...elsewhere.payments].filter(
+    (payment) => payment !== undefined,
+  )
   const signed = [...new Set(sent.map(transactionOf))]
   return { kinds, sentences, signed, clock }
 }
@@ -149,7 +151,7 @@ describe('X9: hostile-facilitator', () => {
     await new Promise<void>((resolve) => void clock.after(181_000, resolve))
     server.script(challenge(), granted(true))
     expect((await agent.access()).kind).toBe('granted')
-    const sent = server.payments.filter((one) => one !== undefined)
+    const sent = server.payments.filter((payment) => payment !== undefined)
     expect(new Set(sent.map(transactionOf)).size).toBe(2)
   })
 

@@ -19,7 +19,7 @@ afterAll(() => {
 
 async function startCommand(...line: string[]) {
   const { port } = service.address() as AddressInfo
-  const asked = once(service, 'request')
+  const request = once(service, 'request')
   const child = spawn(
     process.execPath,
     [fileURLToPath(new URL('main.ts', import.meta.url)), ...line],
@@ -33,7 +33,7 @@ async function startCommand(...line: string[]) {
     },
   )
   const ended = once(child, 'exit')
-  await asked
+  await request
   return { child, ended }
 }
 

@@ -193,11 +193,11 @@ export class EarlierPaymentValid extends Error {
 /** The earlier payment's payload, if the same is asked for again. Throws EarlierPaymentValid if something else is. */
 function payloadAgain(
   { clock, unsettled }: PaidRequestOptions,
-  asked: PaymentRequirements,
+  requirements: PaymentRequirements,
 ): Record<string, unknown> | undefined {
   if (unsettled === undefined) return undefined
   if (clock.unixMs() / 1_000 > unsettled.validUntilSeconds) return undefined
-  if (!isDeepStrictEqual(unsettled.accepted, asked)) throw new EarlierPaymentValid(unsettled)
+  if (!isDeepStrictEqual(unsettled.accepted, requirements)) throw new EarlierPaymentValid(unsettled)
   return decodePaymentSignatureHeader(unsettled.header).payload
 }
 

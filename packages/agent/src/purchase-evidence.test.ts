@@ -89,9 +89,9 @@ const agent = (options: Partial<AccessAgentOptions> = {}) =>
 
 describe('X18: a purchase', () => {
   test('offer and receipt are proven, kept, and part of the outcome', async () => {
-    const kept: PurchaseEvidence[] = []
+    const evidences: PurchaseEvidence[] = []
     service.script(signedChallenge(), receipted())
-    const outcome = await agent({ keep: (evidence) => kept.push(evidence) }).access()
+    const outcome = await agent({ keep: (evidence) => evidences.push(evidence) }).access()
     expect(outcome).toMatchObject({
       kind: 'granted',
       evidence: {
@@ -100,7 +100,7 @@ describe('X18: a purchase', () => {
         receipt: { kind: 'proven', statement: { payer: PAYER } },
       },
     })
-    expect(kept).toEqual([outcome.kind === 'granted' && outcome.evidence])
+    expect(evidences).toEqual([outcome.kind === 'granted' && outcome.evidence])
   })
 
   test('a receipt for another payer proves nothing, and the purchase stands', async () => {
@@ -121,11 +121,14 @@ describe('X18: a purchase', () => {
   })
 
   test('an offer is kept also of a payment whose fate stays open', async () => {
-    const kept: PurchaseEvidence[] = []
+    const evidences: PurchaseEvidence[] = []
     service.script(signedChallenge(), failed(502, 'payment_pending'))
-    const outcome = await agent({ resendMs: 0, keep: (one) => kept.push(one) }).access()
+    const outcome = await agent({
+      resendMs: 0,
+      keep: (evidence) => evidences.push(evidence),
+    }).access()
     expect(outcome.kind).toBe('payment-pending')
-    expect(kept).toMatchObject([{ offer: { kind: 'proven' }, receipt: { kind: 'absent' } }])
+    expect(evidences).toMatchObject([{ offer: { kind: 'proven' }, receipt: { kind: 'absent' } }])
   })
 
   test('a service that signs nothing is paid as before', async () => {

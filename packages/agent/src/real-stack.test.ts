@@ -68,9 +68,9 @@ test('A16: the command pays once, is served for free, sees the window renew, top
   expect(stranger).toMatchObject({ code: 0, err: '' })
   expect(stranger.out.toLowerCase()).toContain(`no window is open for ${evmAddress}`)
 
-  const asked = await run('pay')
-  expect(asked).toMatchObject({ code: 3, err: '' })
-  expect(asked.out).toContain('pay --max-hbar 12')
+  const unpaid = await run('pay')
+  expect(unpaid).toMatchObject({ code: 3, err: '' })
+  expect(unpaid.out).toContain('pay --max-hbar 12')
 
   const paid = await stack.agentProcess(privateKey, ['pay', '--max-hbar', '12'])
   expect(paid).toMatchObject({ code: 0, err: '' })

@@ -72,11 +72,11 @@ describe('settling', () => {
 
   test('a different payment under a transaction id in flight is a duplicate', async () => {
     const id = TransactionId.generate(fixture.feePayer.accountId)
-    const [one, other] = await Promise.all([
+    const [first, other] = await Promise.all([
       fixture.payBySdk({ id }),
       fixture.payBySdk({ id, edit: (transaction) => transaction.setTransactionMemo('other') }),
     ])
-    const answers = await Promise.all([fixture.settle(one), fixture.settle(other)])
+    const answers = await Promise.all([fixture.settle(first), fixture.settle(other)])
     expect(answers.filter(({ success }) => success)).toHaveLength(1)
     expect(answers.find(({ success }) => !success)?.errorReason).toBe('DUPLICATE_TRANSACTION')
   })

@@ -21,7 +21,7 @@ const readerOf =
 
 const anyPair = fc
   .tuple(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 70 }))
-  .map(([one, other]) => ({ smaller: Math.min(one, other), size: Math.max(one, other) }))
+  .map(([left, right]) => ({ smaller: Math.min(left, right), size: Math.max(left, right) }))
 
 const inclusionOf = ({ index, size }: { index: number; size: number }) => ({
   index,

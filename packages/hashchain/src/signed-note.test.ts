@@ -125,10 +125,10 @@ describe('C2SP signed note', () => {
       fc.property(
         fc.string({ unit: anyCharacter }),
         fc.string({ unit: anyCharacter }),
-        (one, other) => {
-          expect(openNote({ note: one, verifierKey }).kind).toBe('refused')
+        (text, other) => {
+          expect(openNote({ note: text, verifierKey }).kind).toBe('refused')
           expect(openNote({ note, verifierKey: other }).kind).toBe('refused')
-          expect(openNote({ note: `${one}\n\n${signatureLine(note)}`, verifierKey }).kind).toBe(
+          expect(openNote({ note: `${text}\n\n${signatureLine(note)}`, verifierKey }).kind).toBe(
             'refused',
           )
         },

@@ -48,9 +48,9 @@ describe('what a journal keeps of an answer', () => {
   test('the witness’s lines over this checkpoint, beside which both signatures open', () => {
     const stranger = createCosigner({ keyName: 'stranger.example', seed: Buffer.alloc(32, 3) })
     const answer = stranger.cosign({ text, atSeconds: 1 }) + line
-    const kept = readCosignatures({ note, answer, verifierKey })
-    expect(kept).toEqual({ lines: line, atSeconds: 1_000 })
-    const opened = openCosignature({ note: note + (kept?.lines ?? ''), verifierKey })
+    const cosigned = readCosignatures({ note, answer, verifierKey })
+    expect(cosigned).toEqual({ lines: line, atSeconds: 1_000 })
+    const opened = openCosignature({ note: note + (cosigned?.lines ?? ''), verifierKey })
     expect(opened).toMatchObject({ kind: 'opened' })
   })
 

@@ -30,8 +30,8 @@ const refresh = (token = '') => openid.refreshTokenGrant(client, token, { resour
 const users = () => join(issuer.folder, 'users.json')
 const command = (line: string) => runIssuerCommand(`${line} --file ${users()}`)
 const remove = (name: string) => {
-  const kept = JSON.parse(readFileSync(users(), 'utf8')) as { users: { name: string }[] }
-  const rest = kept.users.filter((user) => user.name !== name)
+  const stored = JSON.parse(readFileSync(users(), 'utf8')) as { users: { name: string }[] }
+  const rest = stored.users.filter((user) => user.name !== name)
   writeFileSync(users(), JSON.stringify({ users: rest }))
 }
 

@@ -139,19 +139,19 @@ function scopesFor(account: Account | undefined, granted: string | undefined): r
 
 /** Throws `invalid_target` unless exactly one address is asked for, which the sign-in was for and which is still served. */
 function requireResource(
-  asked: unknown,
-  of: {
+  resources: unknown,
+  request: {
     readonly token: KoaContextWithOIDC['oidc']['entities']['RefreshToken']
     readonly config: IssuerConfig
   },
 ): void {
-  if (asked === undefined) return
-  const [resource, ...others] = [asked].flat()
+  if (resources === undefined) return
+  const [resource, ...others] = [resources].flat()
   const isText = typeof resource === 'string' && others.length === 0
   if (
     !isText ||
-    !of.token?.resourceIndicators.has(resource) ||
-    !of.config.RESOURCES.includes(resource)
+    !request.token?.resourceIndicators.has(resource) ||
+    !request.config.RESOURCES.includes(resource)
   )
     throw new errors.InvalidTarget()
 }
@@ -203,8 +203,8 @@ function featuresOf({ config }: ProviderParts): Configuration['features'] {
       // A mere sign-in gets no token for a resource.
       defaultResource: async ({ oidc }: KoaContextWithOIDC, _client: unknown, oneOf?: string[]) => {
         if (oneOf !== undefined) return oneOf
-        const asked = oidc.requestParamScopes
-        return scopes.some((scope) => asked.has(scope)) ? resources[0] : undefined
+        const requested = oidc.requestParamScopes
+        return scopes.some((scope) => requested.has(scope)) ? resources[0] : undefined
       },
       useGrantedResource: async () => true,
       getResourceServerInfo: async (_context: unknown, resource: string) => {
@@ -283,11 +283,11 @@ function metadataGuard({ REGISTRATION: allowed }: IssuerConfig) {
   ): void => {
     // The person decides what a program gets; a list in its metadata would bar it from asking for more later.
     delete metadata.scope
-    const { client_name: name, grant_types: grantTypes, redirect_uris: given } = metadata
+    const { client_name: name, grant_types: grantTypes, redirect_uris: redirectUris } = metadata
     // It is told what it got (RFC 7591 §3.2.1): programs list every grant that they know.
     if (Array.isArray(grantTypes))
       metadata.grant_types = grantTypes.filter((type) => GRANT_TYPES.includes(type))
-    const uris = [given].flat().filter((uri) => typeof uri === 'string')
+    const uris = [redirectUris].flat().filter((uri) => typeof uri === 'string')
     // A native program's loopback may have any port (RFC 8252 §7.3), also beside a page of its maker.
     metadata.application_type = uris.every((uri) => uri.startsWith('https:')) ? 'web' : 'native'
     if (name !== undefined && !(typeof name === 'string' && isProgramName(name)))

@@ -49,8 +49,8 @@ describe.skipIf(postgresMissing !== undefined)(`several processes${skipped}`, ()
     const { client_id: id } = client.clientMetadata()
     const moved = new openid.Configuration(client.serverMetadata(), id, undefined, openid.None())
     openid.allowInsecureRequests(moved)
-    moved[openid.customFetch] = (asked, options) =>
-      fetch(asked.replace(issuer.url, url), options as RequestInit)
+    moved[openid.customFetch] = (target, options) =>
+      fetch(target.replace(issuer.url, url), options as RequestInit)
     return moved
   }
   const both = () => [elsewhere(issuer.url), elsewhere(other.url)]

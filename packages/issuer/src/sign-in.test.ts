@@ -24,8 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => issuer.remove())
 
-const tokensOf = async (asked?: Parameters<typeof signIn>[1]) =>
-  (await signIn(client, asked)).redeem()
+const tokensOf = async (request?: Parameters<typeof signIn>[1]) =>
+  (await signIn(client, request)).redeem()
 
 describe('C27: a host signs a person in', () => {
   it('discovery: S256 alone, code alone, iss in answers, no registration of strangers from elsewhere', async () => {
@@ -72,8 +72,8 @@ describe('C27: a host signs a person in', () => {
   })
 
   it('nobody gets more than he has: a carer of one patient asks for everything (C24)', async () => {
-    const asked = { name: 'carer', scope: ALL.join(' ') }
-    const tokens = await tokensOf(asked)
+    const request = { name: 'carer', scope: ALL.join(' ') }
+    const tokens = await tokensOf(request)
     expect(decodeJwt(tokens.access_token)['scope']).toBe('care.read.user:maria')
     expect(tokens.scope).toBe('care.read.user:maria')
     // Allowed all the same, by a form that the page does not have.

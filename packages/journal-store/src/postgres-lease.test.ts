@@ -115,13 +115,13 @@ describe.skipIf(postgresMissing !== undefined)(
 
     it('is held by one of those that open it at once, and by one of those that see it end', async () => {
       const leases = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((each) => open(each)))
-      const held = () => leases.filter((lease) => lease.isHeld())
-      expect(held()).toHaveLength(1)
-      const [first] = held()
+      const holders = () => leases.filter((lease) => lease.isHeld())
+      expect(holders()).toHaveLength(1)
+      const [first] = holders()
       await first?.close()
-      await expect.poll(held, { timeout: 10_000 }).toHaveLength(1)
-      expect(held()[0]?.epoch()).toBe(2)
-      expect(held()[0]).not.toBe(first)
+      await expect.poll(holders, { timeout: 10_000 }).toHaveLength(1)
+      expect(holders()[0]?.epoch()).toBe(2)
+      expect(holders()[0]).not.toBe(first)
     })
 
     it('its holder acts only before its own deadline, whatever the database says of it', async () => {

@@ -34,8 +34,8 @@ describe('C23: roles and groups become scopes', () => {
   })
 })
 
-const covers = (by: readonly string[], one: string) =>
-  by.includes(one) || by.includes(one.split(':')[0] ?? '')
+const covers = (by: readonly string[], scope: string) =>
+  by.includes(scope) || by.includes(scope.split(':')[0] ?? '')
 
 describe('what a client asked for narrows what its user may', () => {
   it.each([
@@ -46,16 +46,16 @@ describe('what a client asked for narrows what its user may', () => {
     [['a:x'], ['a:x:y'], []],
     [['ab'], ['a'], []],
     [['a'], [], []],
-  ])('%j of which %j is %j', (granted, asked, both) => {
-    expect(narrowScopes(granted, asked)).toEqual(both)
+  ])('%j of which %j is %j', (granted, requested, both) => {
+    expect(narrowScopes(granted, requested)).toEqual(both)
   })
 
   const scope = fc.constantFrom('a', 'a:x', 'a:y', 'a:x:y', 'b', 'b:x', 'ab')
   it('nobody gains: every result is within something granted and something asked', () => {
     fc.assert(
-      fc.property(fc.array(scope), fc.array(scope), (granted, asked) => {
-        for (const one of narrowScopes(granted, asked))
-          expect(covers(granted, one) && covers(asked, one)).toBe(true)
+      fc.property(fc.array(scope), fc.array(scope), (granted, requested) => {
+        for (const narrowed of narrowScopes(granted, requested))
+          expect(covers(granted, narrowed) && covers(requested, narrowed)).toBe(true)
       }),
     )
   })

@@ -39,12 +39,12 @@ export function grantedScopes(claims: Claims, grants: readonly ScopeGrant[]): re
  */
 export function narrowScopes(
   granted: readonly string[],
-  asked: readonly string[],
+  requested: readonly string[],
 ): readonly string[] {
-  const both = granted.flatMap((one) =>
-    asked.flatMap((other) => {
-      if (isWithin(one, other)) return [one]
-      return isWithin(other, one) ? [other] : []
+  const both = granted.flatMap((grantedScope) =>
+    requested.flatMap((other) => {
+      if (isWithin(grantedScope, other)) return [grantedScope]
+      return isWithin(other, grantedScope) ? [other] : []
     }),
   )
   return [...new Set(both)]

@@ -20,9 +20,9 @@ const countingKeys = () => {
   const calls = { count: 0 }
   const counting: TokenKeys = {
     ...keys,
-    matches: (asked) => {
+    matches: (key) => {
       calls.count += 1
-      return keys.matches(asked)
+      return keys.matches(key)
     },
   }
   return { keys: counting, calls }

@@ -42,9 +42,9 @@ describe('clusterInterval', () => {
     })
     fc.assert(
       fc.property(fc.array(cluster, { minLength: 2, maxLength: 50 }), (clusters) => {
-        const count = clusters.reduce((sum, one) => sum + one.count, 0)
-        const mean = clusters.reduce((sum, one) => sum + one.sum, 0) / count
-        const squares = clusters.reduce((sum, one) => sum + (one.sum - mean * one.count) ** 2, 0)
+        const count = clusters.reduce((sum, part) => sum + part.count, 0)
+        const mean = clusters.reduce((sum, part) => sum + part.sum, 0) / count
+        const squares = clusters.reduce((sum, part) => sum + (part.sum - mean * part.count) ** 2, 0)
         const factor = clusters.length / (clusters.length - 1)
         expect(intervalOf(clusters).standardError).toBeCloseTo(
           Math.sqrt(factor * squares) / count,

@@ -41,8 +41,8 @@ export function edgeAndLuck(picks: readonly SettledPick[]): EdgeAndLuck {
     profit += returnUnits
     edge += stood * clv
   }
-  const withChances = (of: (pick: SettledPick) => number): number =>
-    profitVariance(picks.map((pick) => ({ ...pick, probability: of(pick) })))
+  const withChances = (read: (pick: SettledPick) => number): number =>
+    profitVariance(picks.map((pick) => ({ ...pick, probability: read(pick) })))
   const profitDeviations = inDeviations(
     profit,
     withChances(({ odds }) => 1 / odds),

@@ -62,9 +62,9 @@ describe('G1: A+ ≥ 8 %, A ≥ 4 %, B ≥ 0, C ≥ −4 %, D ≥ −8 %, F belo
     const order = GRADE_BANDS.map(({ band }) => band)
     const value = fc.double({ min: -0.2, max: 0.2, noNaN: true })
     fc.assert(
-      fc.property(value, value, (one, other) => {
-        const better = order.indexOf(gradeBand(Math.max(one, other)))
-        expect(better).toBeLessThanOrEqual(order.indexOf(gradeBand(Math.min(one, other))))
+      fc.property(value, value, (left, right) => {
+        const better = order.indexOf(gradeBand(Math.max(left, right)))
+        expect(better).toBeLessThanOrEqual(order.indexOf(gradeBand(Math.min(left, right))))
       }),
     )
   })

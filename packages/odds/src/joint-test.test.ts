@@ -26,7 +26,7 @@ describe('jointTest', () => {
   })
 
   test('an estimate that others determine, or that does not vary, counts for nothing', () => {
-    const one = tested({ estimates: [1], covariance: [[2]] })
+    const single = tested({ estimates: [1], covariance: [[2]] })
     const doubled = tested({
       estimates: [1, 2, 0],
       covariance: [
@@ -35,7 +35,7 @@ describe('jointTest', () => {
         [0, 0, 0],
       ],
     })
-    expect(doubled).toEqual(one)
+    expect(doubled).toEqual(single)
     expect(jointTest({ estimates: [1], covariance: [[0]] })).toEqual({ kind: 'insufficient' })
     expect(jointTest({ estimates: [], covariance: [] })).toEqual({ kind: 'insufficient' })
   })

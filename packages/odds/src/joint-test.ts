@@ -31,13 +31,13 @@ export function jointTest(test: {
     throw new RangeError('each pair of estimates needs a covariance')
   // Cholesky's rows: each estimate less what the earlier ones explain.
   const rows: { readonly factors: readonly number[]; readonly cleared: number }[] = []
-  const kept: number[] = []
+  const kinds: number[] = []
   for (const [index, estimate] of estimates.entries()) {
     const factors: number[] = []
     let [cleared, remainder] = [estimate, covariance[index]?.[index] ?? 0]
     const least = remainder * REMAINDER_MIN
     for (const [place, row] of rows.entries()) {
-      let shared = covariance[index]?.[kept[place] ?? 0] ?? 0
+      let shared = covariance[index]?.[kinds[place] ?? 0] ?? 0
       for (const [before, factor] of factors.entries())
         shared -= factor * (row.factors[before] ?? 0)
       const factor = shared / (row.factors[place] ?? 1)
@@ -48,7 +48,7 @@ export function jointTest(test: {
     if (!(remainder > least)) continue
     const root = Math.sqrt(remainder)
     rows.push({ factors: [...factors, root], cleared: cleared / root })
-    kept.push(index)
+    kinds.push(index)
   }
   if (rows.length === 0) return { kind: 'insufficient' }
   const chiSquare = rows.reduce((sum, { cleared }) => sum + cleared * cleared, 0)

@@ -37,7 +37,7 @@ describe('powerProbabilities', () => {
     { prices: [1.000001, 1.000001, 1.000001] },
     { prices: [1000, 1000, 1000] },
   ])('converges on prices at the limits of a double: $prices', ({ prices }) => {
-    const sum = powerProbabilities(prices).probabilities.reduce((one, other) => one + other, 0)
+    const sum = powerProbabilities(prices).probabilities.reduce((left, right) => left + right, 0)
     expect(Math.abs(sum - 1)).toBeLessThan(1e-12)
   })
 

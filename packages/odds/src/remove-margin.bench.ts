@@ -29,10 +29,10 @@ const methods: readonly MarginMethod[] = [
 ]
 
 /** Keeps results alive, so that no call can be optimised away. */
-let kept: unknown
+let lastResult: unknown
 
 const times = (run: () => unknown) => () => {
-  for (let call = 0; call < CALLS; call++) kept = run()
+  for (let call = 0; call < CALLS; call++) lastResult = run()
 }
 
 for (const method of methods)
@@ -43,7 +43,7 @@ for (const method of methods)
         name,
         times(() => removeMargin(prices, method)),
       ).run(MEASURE)
-      expect(kept).toMatchObject({
+      expect(lastResult).toMatchObject({
         method,
         booksum: prices.reduce((sum, price) => sum + 1 / price, 0),
       })
@@ -59,7 +59,7 @@ test('a grade from prices to band', async ({ bench }) => {
       : gradePrice({ taken: 2.2, close: 2.05, fairProbability })
   }
   await bench('1,000 × removeMargin and gradePrice, 3 outcomes', times(grade)).run(MEASURE)
-  expect(kept).toMatchObject({ band: 'A' })
+  expect(lastResult).toMatchObject({ band: 'A' })
 })
 
 test('a grade with the probability at hand', async ({ bench }) => {
@@ -68,7 +68,7 @@ test('a grade with the probability at hand', async ({ bench }) => {
     '1,000 × gradePrice',
     times(() => gradePrice(pick)),
   ).run(MEASURE)
-  expect(kept).toMatchObject({ band: 'A' })
+  expect(lastResult).toMatchObject({ band: 'A' })
 })
 
 test.for(['2.10', '6/5', '-110'])('parsing %s', async (text, { bench }) => {
@@ -76,7 +76,7 @@ test.for(['2.10', '6/5', '-110'])('parsing %s', async (text, { bench }) => {
     `1,000 × parseOdds, ${text}`,
     times(() => parseOdds(text)),
   ).run(MEASURE)
-  expect(kept).toMatchObject({ kind: 'odds' })
+  expect(lastResult).toMatchObject({ kind: 'odds' })
 })
 
 test('a Sharp Score of 1,000 picks', async ({ bench }) => {
@@ -86,7 +86,7 @@ test('a Sharp Score of 1,000 picks', async ({ bench }) => {
     returnUnits: index % 2 === 0 ? -1 : 1,
   }))
   await bench('1 × sharpScore, 1,000 picks', () => {
-    kept = sharpScore(picks)
+    lastResult = sharpScore(picks)
   }).run(MEASURE)
-  expect(kept).toMatchObject({ kind: 'scored' })
+  expect(lastResult).toMatchObject({ kind: 'scored' })
 })

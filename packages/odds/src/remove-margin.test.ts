@@ -86,7 +86,7 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
     fc.assert(
       fc.property(wide, (prices) => {
         const probabilities = fairProbabilities(prices, method)
-        const sum = probabilities.reduce((one, other) => one + other, 0)
+        const sum = probabilities.reduce((left, right) => left + right, 0)
         expect(Math.abs(sum - 1)).toBeLessThan(1e-13)
         for (const probability of probabilities) {
           expect(probability).toBeGreaterThan(0)
@@ -103,7 +103,7 @@ describe.for(proper)('%s, on any book of 2–30 outcomes', (method) => {
         const probabilities = fairProbabilities(prices, method)
         const byPrice = prices
           .map((price, index) => ({ price, probability: probabilities[index] ?? Number.NaN }))
-          .toSorted((one, other) => one.price - other.price)
+          .toSorted((left, right) => left.price - right.price)
         for (const [index, { price, probability }] of byPrice.entries()) {
           const next = byPrice[index + 1]
           if (next === undefined) continue

@@ -92,12 +92,12 @@ describe('stakeShares', () => {
   test('what one side wins the other loses', () => {
     fc.assert(
       fc.property(anyMargins, anyLine, (any, line) => {
-        const one = stakeShares({ margins: any, line })
+        const shares = stakeShares({ margins: any, line })
         const { lowest, masses } = any
         const mirrored = { lowest: 1 - lowest - masses.length, masses: masses.toReversed() }
         const other = stakeShares({ margins: mirrored, line: -line })
-        expect(other.won).toBeCloseTo(one.lost, 13)
-        expect(other.lost).toBeCloseTo(one.won, 13)
+        expect(other.won).toBeCloseTo(shares.lost, 13)
+        expect(other.lost).toBeCloseTo(shares.won, 13)
       }),
     )
   })

@@ -18,11 +18,11 @@ describe('shinProbabilities', () => {
       fc.property(
         fc.double({ min: 1.01, max: 50, noNaN: true }),
         fc.double({ min: 1.01, max: 50, noNaN: true }),
-        (one, other) => {
+        (first, other) => {
           expect(
             largestDifference(
-              shinProbabilities([one, other]).probabilities,
-              additiveProbabilities([one, other]).probabilities,
+              shinProbabilities([first, other]).probabilities,
+              additiveProbabilities([first, other]).probabilities,
             ),
           ).toBeLessThan(1e-11)
         },

@@ -19,11 +19,11 @@ export function shinProbabilities(prices: readonly number[]): MethodResult {
 }
 
 /** The closed form for two inverse prices. */
-const ofTwo = ([one, other]: readonly [number, number]): MethodResult => {
-  const sum = one + other
-  const squaredGap = (one - other) * (one - other)
+const ofTwo = ([first, other]: readonly [number, number]): MethodResult => {
+  const sum = first + other
+  const squaredGap = (first - other) * (first - other)
   return {
-    probabilities: [(1 + one - other) / 2, (1 + other - one) / 2],
+    probabilities: [(1 + first - other) / 2, (1 + other - first) / 2],
     parameter: ((sum - 1) * (squaredGap - sum)) / (sum * (squaredGap - 1)),
   }
 }

@@ -180,9 +180,9 @@ export function newerInScripts(
 export function newerInStyle(style: string): readonly string[] {
   const { properties, selectors, types } = data.css
   const text = style.replaceAll(/\/\*[^]*?\*\//g, '')
-  const named = (pattern: RegExp, of: Group, show: (name: string) => string) =>
+  const named = (pattern: RegExp, group: Group, show: (name: string) => string) =>
     [...text.matchAll(pattern)].flatMap(([, name = '']) => {
-      const feature = of[name] as Group | undefined
+      const feature = group[name] as Group | undefined
       return feature !== undefined && isNewer(feature) ? [show(name)] : []
     })
   const found = [

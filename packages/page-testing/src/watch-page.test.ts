@@ -70,8 +70,8 @@ describe.skipIf(chromiumMissing !== undefined)(
 
     it('with a policy lets them do nothing, and says which directives they broke', async () => {
       const { page, faults } = await visit('/guarded')
-      const kept = { markup: 'TypeError', elsewhere: 'kept', shown: 'block', ran: false }
-      expect(await tryPolicy(page)).toEqual(kept)
+      const refused = { markup: 'TypeError', elsewhere: 'kept', shown: 'block', ran: false }
+      expect(await tryPolicy(page)).toEqual(refused)
       const directives = ['connect-src', 'img-src', 'style-src-elem', 'require-trusted-types-for']
       await expect.poll(() => policyBreaches(page)).toEqual(expect.arrayContaining(directives))
       expect(faults).not.toEqual([])

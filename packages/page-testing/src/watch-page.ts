@@ -34,8 +34,8 @@ export async function watchPage(
     void dialog.dismiss()
   })
   page.on('request', (request) => {
-    const { protocol, port: asked } = new URL(request.url())
-    const isHere = protocol === 'data:' || protocol === 'blob:' || asked === port
+    const { protocol, port: requestPort } = new URL(request.url())
+    const isHere = protocol === 'data:' || protocol === 'blob:' || requestPort === port
     if (port !== undefined && !isHere) faults.push(`request: ${request.url()}`)
   })
   return { page, faults }

@@ -44,14 +44,14 @@ export class BoundedMap<K, V> {
 
 /** The value under a key; if there is none, makes and keeps one. */
 export function getOrMake<K, V>(
-  kept: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  cache: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,
   make: () => V,
 ): V {
-  const known = kept.get(key)
+  const known = cache.get(key)
   if (known !== undefined) return known
   const made = make()
-  kept.set(key, made)
+  cache.set(key, made)
   return made
 }
 

@@ -90,6 +90,14 @@ describe('a command', () => {
     expect(printed).toContain('scale: weighs')
   })
 
+  it('takes a word and a value that begin with a dash, as a key’s id does once in 64', async () => {
+    let read: readonly unknown[] = []
+    const { code } = await run(['weigh', '-kQ', '--unit', '-g'], (call) => {
+      read = [...call.words, call.text('unit')]
+    })
+    expect([code, ...read]).toEqual([EXIT.done, '-kQ', '-g'])
+  })
+
   it('lists its verbs when given an unknown one, and exits 2', async () => {
     const { code, errors } = await run(['measure'])
     expect({ code, errors }).toEqual({

@@ -88,6 +88,13 @@ function help({ name, title, verbs, notes }: Command): readonly string[] {
   ]
 }
 
+// No option has a short form, and a key's id may begin with a dash: such an argument is a word or a value.
+const DASH_MARK = '\0'
+const markDash = (argument: string): string =>
+  /^-[^-]/.test(argument) ? `${DASH_MARK}${argument}` : argument
+const unmarkDash = (argument: string): string =>
+  argument.startsWith(DASH_MARK) ? argument.slice(DASH_MARK.length) : argument
+
 /** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
 function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
   const { usage = '', wordsMax = 0 } = verb
@@ -102,17 +109,17 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
   )
   try {
     const { values, positionals } = parseArgs({
-      args: terminal.arguments.slice(1),
+      args: terminal.arguments.slice(1).map(markDash),
       options,
       allowPositionals: true,
       strict: true,
     })
     if (positionals.length > wordsMax) throw new Error('too many words')
     const textsOf = (name: string): readonly string[] =>
-      [values[name]].flat().filter((value) => typeof value === 'string')
+      [values[name]].flat().flatMap((value) => (typeof value === 'string' ? unmarkDash(value) : []))
     return {
       terminal,
-      words: positionals,
+      words: positionals.map(unmarkDash),
       text: (name) => textsOf(name)[0],
       texts: textsOf,
       has: (name) => values[name] === true,

@@ -195,16 +195,16 @@ export const databaseUrlField = () =>
     )
 
 /** Where a service keeps lasting data, for its own `z.object`; `storeConfigFault` finds what is missing among these. */
-export function storeConfigFields(of: {
+export function storeConfigFields(store: {
   readonly databasePath: string
   /** What the file holds, and what is beside it. */
   readonly description: string
 }) {
   return {
     DATABASE_PATH: textField('a path')
-      .prefault(of.databasePath)
+      .prefault(store.databasePath)
       .describe(
-        `${of.description} With DATABASE_URL only this process’s last signed checkpoints are kept beside it.`,
+        `${store.description} With DATABASE_URL only this process’s last signed checkpoints are kept beside it.`,
       ),
     DATABASE_URL: databaseUrlField(),
     CHECKPOINT_KEY: checkedSecretField(CHECKPOINT_KEY_TEXT, isCheckpointKey)

@@ -165,8 +165,8 @@ describe('S11: a variable one slip away from a known one', () => {
     '%s is refused by name, since the known one guards data or a door',
     (variable) => {
       const guarded = schema.extend({ PRIVATE: choiceField(['on', 'off'], { isGuard: true }) })
-      const given = { ...environment, PRIVATE: 'on', [variable]: 'hunter2' }
-      const reading = readConfig(guarded, given)
+      const variables = { ...environment, PRIVATE: 'on', [variable]: 'hunter2' }
+      const reading = readConfig(guarded, variables)
       if (reading.kind === 'valid') throw new Error('it was taken')
       expect(configMessage(reading.problems)).toMatch(
         new RegExp(`^ {2}${variable}: expected the name (\\w+): nobody reads ${variable}$`, 'm'),
@@ -176,8 +176,8 @@ describe('S11: a variable one slip away from a known one', () => {
   )
 
   test('any other one is a warning; an empty one is none', () => {
-    const given = { ...environment, POLLMS: '5', MARKET: '' }
-    expect(readConfig(schema, given)).toMatchObject({
+    const variables = { ...environment, POLLMS: '5', MARKET: '' }
+    expect(readConfig(schema, variables)).toMatchObject({
       kind: 'valid',
       slips: [{ variable: 'POLLMS', meant: 'POLL_MS' }],
     })

@@ -42,9 +42,9 @@ type DatabaseVerbs<Read extends Config> = {
 
 /** `migrate` and `move`. */
 export function databaseVerbs<Read extends Config>(
-  of: DatabaseVerbs<Read>,
+  database: DatabaseVerbs<Read>,
 ): readonly CommandVerb[] {
-  const { migrate, move, noun, readConfig } = of
+  const { migrate, move, noun, readConfig } = database
   return [
     {
       name: 'migrate',

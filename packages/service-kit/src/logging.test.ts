@@ -3,7 +3,7 @@ import { createLogger, redacted } from './logging.ts'
 
 describe('logging', () => {
   test('credentials, signatures and record values are redacted at any depth', () => {
-    const kept = { agent: '0xab', transaction: '0.0.5@1.2', tokenId: 7 }
+    const shown = { agent: '0xab', transaction: '0.0.5@1.2', tokenId: 7 }
     const hidden = {
       authorization: 'hunter2',
       'Payment-Signature': 'hunter2',
@@ -12,9 +12,9 @@ describe('logging', () => {
       signature: { nested: 'hunter2' },
       value: 'hunter2',
     }
-    const result = redacted({ ...kept, ...hidden, list: [{ headers: hidden }] })
+    const result = redacted({ ...shown, ...hidden, list: [{ headers: hidden }] })
     expect(JSON.stringify(result)).not.toContain('hunter2')
-    expect(result).toMatchObject({ ...kept, list: [{ headers: { authorization: '[redacted]' } }] })
+    expect(result).toMatchObject({ ...shown, list: [{ headers: { authorization: '[redacted]' } }] })
   })
 
   test('lines are JSON with the level by name and an ISO time; errors keep their stack', () => {

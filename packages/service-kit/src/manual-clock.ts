@@ -33,7 +33,7 @@ export function manualClock(startMs: number): ManualClock {
   const runNext = (untilMs: number): boolean => {
     const [first] = [...timers]
       .filter(({ atMs }) => atMs <= untilMs)
-      .toSorted((one, other) => one.atMs - other.atMs)
+      .toSorted((left, right) => left.atMs - right.atMs)
     nowMs = Math.max(nowMs, first?.atMs ?? untilMs)
     if (first === undefined) return false
     timers.delete(first)

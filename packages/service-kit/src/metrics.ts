@@ -60,14 +60,14 @@ export function createMetrics<const Table extends MetricTable>(registry: Registr
     /** Counts one. */
     count: <Name extends Names<Table, 'counter'>>(
       name: Name,
-      ...given: Labels<Table[Name]>
-    ): void => counters.get(name)?.inc(valuesIn(given)),
+      ...labels: Labels<Table[Name]>
+    ): void => counters.get(name)?.inc(valuesIn(labels)),
     /** Adds what took so many seconds. */
     observe: <Name extends Names<Table, 'histogram'>>(
       name: Name,
       seconds: number,
-      ...given: Labels<Table[Name]>
-    ): void => histograms.get(name)?.observe(valuesIn(given), seconds),
+      ...labels: Labels<Table[Name]>
+    ): void => histograms.get(name)?.observe(valuesIn(labels), seconds),
     /** Begins to time something; the returned function adds how long it took. */
     startTimer: (name: Names<Table, 'histogram'>): (() => void) => {
       const end = histograms.get(name)?.startTimer()

@@ -90,8 +90,8 @@ export function testOfficialClients(options: {
           expect(client.getInstructions()).toContain(options.instructions)
           const { tools } = await client.listTools()
           expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(calls).toSorted())
-          for (const [name, given] of Object.entries(calls))
-            expect(await client.callTool({ name, arguments: given })).toHaveProperty(
+          for (const [name, values] of Object.entries(calls))
+            expect(await client.callTool({ name, arguments: values })).toHaveProperty(
               'structuredContent',
             )
           await options.askMore?.(client)

@@ -28,31 +28,31 @@ async function responsesOf(routes: (app: ServiceApp) => void) {
 test('S4: the reference lists every status that the kit itself may answer on a route', async () => {
   const body = z.object({ a: z.string() })
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
-  const of = await responsesOf((app) => {
+  const responses = await responsesOf((app) => {
     app.get('/things/:id', { schema: { response } }, async () => ({}))
     app.post('/things', { schema: { body, response } }, async () => ({}))
     const config = { takesOverBody: true }
     app.post('/raw', { config, schema: { body, response } }, async () => ({}))
   })
   const anywhere = ['200', '400', '408', '417', '431', '503']
-  expect(Object.keys(of('/things/{id}', 'get'))).toEqual([...anywhere, '414'].toSorted())
-  expect(Object.keys(of('/things', 'post'))).toEqual([...anywhere, '413', '415'].toSorted())
-  expect(Object.keys(of('/raw', 'post'))).toEqual(anywhere)
-  expect(Object.keys(of('/health', 'get'))).toEqual(anywhere)
+  expect(Object.keys(responses('/things/{id}', 'get'))).toEqual([...anywhere, '414'].toSorted())
+  expect(Object.keys(responses('/things', 'post'))).toEqual([...anywhere, '413', '415'].toSorted())
+  expect(Object.keys(responses('/raw', 'post'))).toEqual(anywhere)
+  expect(Object.keys(responses('/health', 'get'))).toEqual(anywhere)
 })
 
 test('a route’s own description of a status stays', async () => {
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
-  const of = await responsesOf((app) => {
+  const responses = await responsesOf((app) => {
     app.get('/thing', { schema: { response } }, async () => ({}))
   })
-  expect(of('/thing', 'get')['503']?.description).toBe('The store is down.')
-  expect(of('/thing', 'get')['408']?.description).toContain('did not arrive completely')
+  expect(responses('/thing', 'get')['503']?.description).toBe('The store is down.')
+  expect(responses('/thing', 'get')['408']?.description).toContain('did not arrive completely')
 })
 
 test('a hidden route stays hidden', async () => {
-  const of = await responsesOf((app) => {
+  const responses = await responsesOf((app) => {
     app.get('/hidden', { schema: { hide: true } }, async () => ({}))
   })
-  expect(() => of('/hidden', 'get')).toThrow(TypeError)
+  expect(() => responses('/hidden', 'get')).toThrow(TypeError)
 })

@@ -94,15 +94,15 @@ describe('C22: an attack on the network behind the service', () => {
   })
 
   test('by a name that is resolved anew for the connection reaches the address that was checked', async () => {
-    let asked = 0
+    let questions = 0
     // What was checked is the second loopback address, where nobody listens; a second look-up would say the first.
     const resolve = async () => {
-      asked += 1
-      return [{ address: asked === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
+      questions += 1
+      return [{ address: questions === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
     }
     const rebound = await post(`http://rebinding.example:${port}/`, { resolve, mayBePrivate: true })
     expect(rebound).toMatchObject({ kind: 'failed', reason: 'connection_refused' })
-    expect(asked).toBe(1)
+    expect(questions).toBe(1)
     expect(got).toEqual([])
   })
 

@@ -73,7 +73,7 @@ describe('S2: a port in use', () => {
 })
 
 /** Writes down what it is told to do. */
-const serviceThatTells = async (told: string[]): Promise<Service> => ({
+const serviceThatTells = async (calls: string[]): Promise<Service> => ({
   app: await createServiceApp({
     name: 'tallystick-example',
     version: '0.0.0',
@@ -83,30 +83,30 @@ const serviceThatTells = async (told: string[]): Promise<Service> => ({
     routes: () => undefined,
   }),
   registry: new Registry(),
-  start: () => void told.push('start'),
-  stopping: () => void told.push('stopping'),
-  close: async () => void told.push('close'),
+  start: () => void calls.push('start'),
+  stopping: () => void calls.push('stopping'),
+  close: async () => void calls.push('close'),
 })
 
 describe('a service inside the caller’s process', () => {
   test('starts, listens on a free port, and stops once however often it is told', async () => {
-    const told: string[] = []
-    const service = await serviceThatTells(told)
+    const calls: string[] = []
+    const service = await serviceThatTells(calls)
     const { stop, url } = await startListening(service)
     expect((await fetch(`${url}/health`)).status).toBe(200)
     await Promise.all([stop(), stop()])
-    expect(told).toEqual(['start', 'stopping', 'close'])
+    expect(calls).toEqual(['start', 'stopping', 'close'])
     expect(service.app.server.listening).toBe(false)
   })
 
   test('is closed when it cannot listen', async () => {
-    const told: string[] = []
+    const calls: string[] = []
     const { stop, url } = await startListening(await serviceThatTells([]))
     const port = Number(new URL(url).port)
-    await expect(startListening(await serviceThatTells(told), { port })).rejects.toThrow(
+    await expect(startListening(await serviceThatTells(calls), { port })).rejects.toThrow(
       'EADDRINUSE',
     )
-    expect(told).toEqual(['start', 'close'])
+    expect(calls).toEqual(['start', 'close'])
     await stop()
   })
 })
@@ -225,7 +225,7 @@ describe('S6: stopping', () => {
   ])('requests on the way on $title connections are answered, not reset', async ({ before }) => {
     const service = start()
     const { port } = new URL(await service.url())
-    const kept = await Promise.all(
+    const connections = await Promise.all(
       Array.from({ length: 30 }, async () => {
         const socket = connect(Number(port), '127.0.0.1')
         await once(socket, 'connect')
@@ -244,8 +244,8 @@ describe('S6: stopping', () => {
     )
     service.child.kill('SIGTERM')
     await service.said('"msg":"stopping"')
-    for (const { socket } of kept) socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
-    const answers = await Promise.all(kept.map(({ ended }) => ended))
+    for (const { socket } of connections) socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+    const answers = await Promise.all(connections.map(({ ended }) => ended))
     expect(answers.filter((text) => !text.startsWith('HTTP/1.1 200 '))).toEqual([])
     expect(await service.exit).toBe(0)
   })

@@ -7,13 +7,13 @@ export type VariableSlip = { readonly variable: string; readonly meant: string }
 const LETTERS_MIN = 5
 
 /** The letters from which two texts differ, without what they begin and end with alike. */
-function differingParts(one: string, other: string): readonly [string, string] {
-  const shorter = Math.min(one.length, other.length)
+function differingParts(name: string, other: string): readonly [string, string] {
+  const shorter = Math.min(name.length, other.length)
   let start = 0
-  while (start < shorter && one[start] === other[start]) start += 1
+  while (start < shorter && name[start] === other[start]) start += 1
   let end = 0
-  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end += 1
-  return [one.slice(start, one.length - end), other.slice(start, other.length - end)]
+  while (end < shorter - start && name.at(-1 - end) === other.at(-1 - end)) end += 1
+  return [name.slice(start, name.length - end), other.slice(start, other.length - end)]
 }
 
 /** Whether one letter more, less or other, or two neighbours swapped, make one name of the other. */

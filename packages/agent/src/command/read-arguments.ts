@@ -39,7 +39,7 @@ const Arguments = z
     error: 'Say how much to add: topup --hbar N.',
     abort: true,
   })
-  .refine(({ verb, ...given }) => given.for === undefined || !OWN_VERBS.has(verb), {
+  .refine(({ verb, ...options }) => options.for === undefined || !OWN_VERBS.has(verb), {
     error: 'Only the agent itself can cancel or guard: --for goes with neither.',
     abort: true,
   })
@@ -47,20 +47,20 @@ const Arguments = z
     error: 'Say guard on or guard off; the other verbs take nothing after them.',
     abort: true,
   })
-  .transform((given) => ({
-    verb: given.verb,
+  .transform((options) => ({
+    verb: options.verb,
     /** Whose window, if not the signer's own. */
-    agent: given.for,
+    agent: options.for,
     /** The most that this call may pay, tinybar. */
-    maxPaymentTinybar: given['max-hbar'],
+    maxPaymentTinybar: options['max-hbar'],
     /** What `topup` adds, tinybar. */
-    amountTinybar: given.hbar,
+    amountTinybar: options.hbar,
     /** Whether a purchase leaves the window unguarded. */
-    isUnguarded: given.unguarded,
+    isUnguarded: options.unguarded,
     /** What `guard` sets. */
-    isGuarded: given.state === 'on',
-    untilRenewals: given['until-renewals'],
-    isJson: given.json,
+    isGuarded: options.state === 'on',
+    untilRenewals: options['until-renewals'],
+    isJson: options.json,
   }))
 
 /** A command line as understood. */

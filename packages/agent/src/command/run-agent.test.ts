@@ -255,7 +255,7 @@ describe('arguments and environment', () => {
     }
     await fc.assert(
       fc.asyncProperty(keyHex, async (key) => {
-        const texts = await Promise.all(cases.map((one) => said(key, one)))
+        const texts = await Promise.all(cases.map((argv) => said(key, argv)))
         for (const text of texts) expect(text).not.toContain(key)
       }),
       { numRuns: 3 },

@@ -70,7 +70,7 @@ function keepIn(path: string): (evidence: PurchaseEvidence) => void {
   return (evidence) => appendFileSync(path, `${jsonLine(evidence)}\n`, { mode: 0o600 })
 }
 
-function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): AccessAgent {
+function openAgent(options: AgentArguments, config: AgentConfig, run: AgentRun): AccessAgent {
   const { clock } = run
   const { AGENT_ACCOUNT_ID, AGENT_KEY: privateKey, MIRROR_URL: mirrorUrl } = config
   const lookUp = async (evmAddress: Address) =>
@@ -81,24 +81,24 @@ function openAgent(given: AgentArguments, config: AgentConfig, run: AgentRun): A
     clock,
     network: config.NETWORK,
     ledger: { rpcUrl: config.LEDGER_RPC_URL, chainId: config.LEDGER_CHAIN_ID },
-    agent: given.agent,
+    agent: options.agent,
     contract: config.ACCESS_CONTRACT,
-    maxPaymentTinybar: given.maxPaymentTinybar,
-    guardsPurchases: !given.isUnguarded,
+    maxPaymentTinybar: options.maxPaymentTinybar,
+    guardsPurchases: !options.isUnguarded,
     signer: privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp }),
     keep: config.RECEIPTS_FILE === undefined ? undefined : keepIn(config.RECEIPTS_FILE),
     onResend: () => {
-      if (!given.isJson) run.output.print(RESEND_SENTENCE)
+      if (!options.isJson) run.output.print(RESEND_SENTENCE)
     },
   })
 }
 
 async function runVerb(
-  given: AgentArguments,
+  options: AgentArguments,
   agent: AccessAgent,
   run: AgentRun,
 ): Promise<ExitCode> {
-  const { isJson, untilRenewals, verb } = given
+  const { isJson, untilRenewals, verb } = options
   const { clock, onInterrupt, output } = run
   if (verb === 'watch') {
     return await runWatch({ agent, clock, output, isJson, untilRenewals, onInterrupt })
@@ -107,8 +107,8 @@ async function runVerb(
     pay: () => agent.access(),
     status: () => agent.status(),
     cancel: () => agent.cancel(),
-    topup: () => agent.topUp(given.amountTinybar ?? 0n),
-    guard: () => agent.guard(given.isGuarded),
+    topup: () => agent.topUp(options.amountTinybar ?? 0n),
+    guard: () => agent.guard(options.isGuarded),
   }
   const outcome = await verbs[verb]()
   const lines = isJson ? [jsonLine(outcome)] : outcomeLines(outcome, agent.agent.toLowerCase())
@@ -136,10 +136,10 @@ export async function runAgent(run: AgentRun): Promise<ExitCode> {
     run.output.printError(reading.message)
     return EXIT.usage
   }
-  const given = reading.arguments
-  const isReading = given.verb === 'status' || given.verb === 'watch'
-  const isKeyNeeded = !isReading || given.agent === undefined
-  const isContractNeeded = given.verb === 'topup'
+  const options = reading.arguments
+  const isReading = options.verb === 'status' || options.verb === 'watch'
+  const isKeyNeeded = !isReading || options.agent === undefined
+  const isContractNeeded = options.verb === 'topup'
   const environment = readEnvironment(run.environment, { isKeyNeeded, isContractNeeded })
   if (environment.kind === 'invalid') {
     run.output.printError(environment.message)
@@ -147,12 +147,12 @@ export async function runAgent(run: AgentRun): Promise<ExitCode> {
   }
   for (const warning of environment.warnings) run.output.printError(warning)
   try {
-    const agent = openAgent(given, environment.config, run)
-    return await runVerb(given, agent, run)
+    const agent = openAgent(options, environment.config, run)
+    return await runVerb(options, agent, run)
   } catch (error) {
     const message = expectedFailure(error)
     if (message === undefined) throw error
-    run.output.printError(given.isJson ? jsonLine({ kind: 'failed', message }) : message)
+    run.output.printError(options.isJson ? jsonLine({ kind: 'failed', message }) : message)
     return EXIT.failed
   }
 }

@@ -116,7 +116,7 @@ describe('X7: one payment, one effect', () => {
     const orders = await Promise.all(
       Array.from({ length: 40 }, () => fixture.order(fixture.account('agent-6'))),
     )
-    const answers = await Promise.all(orders.map((one) => client.settle(...one)))
+    const answers = await Promise.all(orders.map((order) => client.settle(...order)))
     expect(answers.map(({ success }) => success)).toEqual(orders.map(() => true))
     expect(new Set(answers.map(({ transaction }) => transaction)).size).toBe(40)
   })

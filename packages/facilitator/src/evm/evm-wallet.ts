@@ -152,8 +152,8 @@ function createSubmitter(parts: {
 }) {
   const { account, chainId, client } = parts
   let nextNonce: number | undefined
-  return async ({ data, gas, to, ...given }: GasCall): Promise<SentTransaction> => {
-    const price = given.price ?? (await readPrice(client))
+  return async ({ data, gas, to, ...options }: GasCall): Promise<SentTransaction> => {
+    const price = options.price ?? (await readPrice(client))
     for (let attempt = 1; ; attempt += 1) {
       nextNonce ??= await read(() =>
         client.getTransactionCount({ address: account.address, blockTag: 'pending' }),

@@ -114,7 +114,7 @@ afterAll(async () => {
 })
 
 const accountOf = (name: string) => {
-  const found = chain.accounts.find((one) => one.name === name)
+  const found = chain.accounts.find((account) => account.name === name)
   if (found === undefined) throw new Error(`there is no account ${name}`)
   return found
 }

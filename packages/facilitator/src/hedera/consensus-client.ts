@@ -214,10 +214,10 @@ export function holdChannels(addresses: readonly string[], close: () => void): (
   return () => {
     if (!open.delete(hold)) return
     letGo.add(hold)
-    for (const one of letGo) {
-      if (isShared(one)) continue
-      letGo.delete(one)
-      one.close()
+    for (const client of letGo) {
+      if (isShared(client)) continue
+      letGo.delete(client)
+      client.close()
     }
   }
 }

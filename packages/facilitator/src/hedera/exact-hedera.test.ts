@@ -241,9 +241,9 @@ describe('503: nothing was submitted, and the same payment may be sent again', (
     const { transaction } = answer.body as { transaction: string }
     const doubt = expect.objectContaining({ level: 'warn', transaction })
     // It is submitted again at once, under its own id, unless the ledger's library still spares the node.
-    const told = doubts.map((line) => JSON.parse(line) as object)
-    expect(told).toEqual(told.map(() => doubt))
-    expect(told.length).toBeGreaterThan(0)
+    const reported = doubts.map((line) => JSON.parse(line) as object)
+    expect(reported).toEqual(reported.map(() => doubt))
+    expect(reported.length).toBeGreaterThan(0)
     const again = () => post(fixture.impatient.url, payment)
     const settled = { status: 200, body: { success: true, transaction } }
     await expect.poll(again).toMatchObject(settled)

@@ -54,10 +54,10 @@ describe('the balance of an account', () => {
     ).toBeUndefined()
   })
   test('nor if no answer comes within three seconds on the clock', async () => {
-    const asked = Promise.withResolvers<void>()
-    const url = await serverOf(() => asked.resolve())
+    const requested = Promise.withResolvers<void>()
+    const url = await serverOf(() => requested.resolve())
     const reading = mirrorBalances({ mirrorUrl: url, clock })('0.0.5')
-    await asked.promise
+    await requested.promise
     clock.advanceMs(3_000)
     expect(await reading).toBeUndefined()
     expect(clock.pendingCount()).toBe(0)

@@ -40,13 +40,13 @@ export function createHederaFacilitator(
   const accounts = createMirrorAccountDirectory({ mirror, clock })
   const balances = mirrorBalances({ mirrorUrl, clock })
   const consensus = createConsensusClient({ ...settings, feePayerKey, clock })
-  let kept: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
+  let lastRead: { readonly atMs: number; readonly balance: Promise<bigint | undefined> } | undefined
 
   function payerBalance(): Promise<bigint | undefined> {
     const nowMs = clock.unixMs()
-    if (kept === undefined || nowMs - kept.atMs >= BALANCE_KEPT_MS)
-      kept = { atMs: nowMs, balance: balances(feePayer) }
-    return kept.balance
+    if (lastRead === undefined || nowMs - lastRead.atMs >= BALANCE_KEPT_MS)
+      lastRead = { atMs: nowMs, balance: balances(feePayer) }
+    return lastRead.balance
   }
 
   const consensusReady: ReadinessCheck = async () =>

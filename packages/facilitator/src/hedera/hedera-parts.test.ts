@@ -46,9 +46,9 @@ describe('parsePrivateKey', () => {
     const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('0', 'a', '3') }))
     fc.assert(
       fc.property(
-        text.filter((one) => one.length !== 64 && one.length !== 66),
-        (one) => {
-          expect(parsePrivateKey(one)).toBeUndefined()
+        text.filter((hex) => hex.length !== 64 && hex.length !== 66),
+        (hex) => {
+          expect(parsePrivateKey(hex)).toBeUndefined()
         },
       ),
     )

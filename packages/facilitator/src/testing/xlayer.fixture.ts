@@ -93,7 +93,7 @@ export async function startXLayerFixture() {
 }
 
 function accountOf(chain: XLayer, name: string): XLayerAccount {
-  const found = chain.accounts.find((one) => one.name === name)
+  const found = chain.accounts.find((account) => account.name === name)
   if (found === undefined) throw new Error(`there is no account ${name}`)
   return found
 }

@@ -67,18 +67,18 @@ const sendPage = ({ reply, interaction }: Pick<Step, 'reply'> & Partial<Step>, p
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The requested scopes that its person gets or lacks. */
-function shareOf(interaction: Interaction, held: readonly string[]) {
+function shareOf(interaction: Interaction, grantable: readonly string[]) {
   const missing = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Readonly<
     Record<string, readonly string[]>
   >
-  const resources = Object.entries(missing).map(([resource, asked]) => ({
+  const resources = Object.entries(missing).map(([resource, requested]) => ({
     resource,
-    granted: asked.filter((scope) => narrowScopes(held, [scope]).length > 0),
-    refused: asked.filter((scope) => narrowScopes(held, [scope]).length === 0),
+    granted: requested.filter((scope) => narrowScopes(grantable, [scope]).length > 0),
+    refused: requested.filter((scope) => narrowScopes(grantable, [scope]).length === 0),
   }))
   return {
     resources,
-    scopes: resources.flatMap(({ granted }) => narrowScopes(held, granted)),
+    scopes: resources.flatMap(({ granted }) => narrowScopes(grantable, granted)),
     refused: resources.flatMap(({ refused }) => refused),
   }
 }
@@ -247,10 +247,10 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
     const clientId = textOf(interaction.params['client_id'])
     const { Grant } = provider()
     const grant = new Grant({ accountId: account.id, clientId })
-    const asked = (interaction.prompt.details['missingOIDCScope'] ?? []) as readonly string[]
-    grant.addOIDCScope(asked.filter(isOwn).join(' '))
+    const requested = (interaction.prompt.details['missingOIDCScope'] ?? []) as readonly string[]
+    grant.addOIDCScope(requested.filter(isOwn).join(' '))
     // A resource's scopes are granted for it alone, below.
-    grant.rejectOIDCScope(asked.filter((scope) => !isOwn(scope)).join(' '))
+    grant.rejectOIDCScope(requested.filter((scope) => !isOwn(scope)).join(' '))
     for (const { resource, granted, refused: missing } of resources) {
       grant.addResourceScope(resource, granted.join(' '))
       if (missing.length > 0) grant.rejectResourceScope(resource, missing.join(' '))

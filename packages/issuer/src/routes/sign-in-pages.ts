@@ -41,14 +41,14 @@ export type AskingProgram = {
   readonly returnsTo: string
 }
 
-export function signInPage(of: {
+export function signInPage(page: {
   readonly uid: string
   readonly program: AskingProgram
   readonly hasPasswords: boolean
   readonly upstream: string | undefined
   readonly problem?: string | undefined
 }): string {
-  const { uid, upstream, problem } = of
+  const { uid, upstream, problem } = page
   const passwords = html`<section><form method="post" action="/interaction/${uid}/login" class="card stack">
 <div class="field"><label for="name">Name</label>
 <input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></div>
@@ -58,14 +58,14 @@ export function signInPage(of: {
 </form></section>`
   return frame({
     heading: 'Sign in',
-    lead: `${named(of.program.name)} asks to act for you. First say who you are.`,
+    lead: `${named(page.program.name)} asks to act for you. First say who you are.`,
     body: html`${problem !== undefined && html`<p class="note bad" role="alert">${problem}</p>`}
-${of.hasPasswords && passwords}
+${page.hasPasswords && passwords}
 ${upstream !== undefined && html`<p><a class="button" href="/interaction/${uid}/upstream/begin">Sign in with ${upstream}</a></p>`}`,
   })
 }
 
-export function consentPage(of: {
+export function consentPage(page: {
   readonly uid: string
   readonly program: AskingProgram
   readonly label: string
@@ -74,7 +74,7 @@ export function consentPage(of: {
   /** What it asked for and this person lacks. */
   readonly refused: readonly string[]
 }): string {
-  const { uid, program, label, scopes, refused } = of
+  const { uid, program, label, scopes, refused } = page
   const allowed =
     scopes.length > 0
       ? html`<p>It will be able to:</p>${list(scopes)}`

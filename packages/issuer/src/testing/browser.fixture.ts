@@ -16,10 +16,11 @@ class CookieJar {
   keep(origin: string, header: string): void {
     const [pair = '', ...rest] = header.split('; ')
     const at = pair.indexOf('=')
-    const path = rest.find((one) => /^path=/i.test(one))?.slice(5) ?? '/'
+    const path = rest.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/'
     const value = pair.slice(at + 1)
     const key = `${origin} ${path} ${pair.slice(0, at)}`
-    const isGone = value === '' || rest.some((one) => /^expires=thu, 01 jan 1970/i.test(one))
+    const isGone =
+      value === '' || rest.some((attribute) => /^expires=thu, 01 jan 1970/i.test(attribute))
     if (isGone) this.#cookies.delete(key)
     else this.#cookies.set(key, { value, path })
   }

@@ -83,8 +83,8 @@ type Asked = {
 }
 
 /** An authorization request, and what redeems its answer. */
-export async function authorizationUrl(config: openid.Configuration, asked: Asked = {}) {
-  const { scope = 'care.read.user care.write', resource = RESOURCE } = asked
+export async function authorizationUrl(config: openid.Configuration, request: Asked = {}) {
+  const { scope = 'care.read.user care.write', resource = RESOURCE } = request
   const verifier = openid.randomPKCECodeVerifier()
   const state = openid.randomState()
   const url = openid.buildAuthorizationUrl(config, {
@@ -102,9 +102,9 @@ export async function authorizationUrl(config: openid.Configuration, asked: Aske
 }
 
 /** The whole flow from the authorization request to tokens. */
-export async function signIn(config: openid.Configuration, asked: Asked = {}) {
-  const { name = 'ada', choice, browser = openBrowser() } = asked
-  const { url, redeem } = await authorizationUrl(config, asked)
+export async function signIn(config: openid.Configuration, request: Asked = {}) {
+  const { name = 'ada', choice, browser = openBrowser() } = request
+  const { url, redeem } = await authorizationUrl(config, request)
   const who = {
     name,
     password: PASSWORD,

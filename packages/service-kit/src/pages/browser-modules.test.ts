@@ -141,20 +141,20 @@ describe('what is served', () => {
     const edges = fc.array(fc.tuple(fc.nat(5), fc.nat(5)), { maxLength: 15 })
     fc.assert(
       fc.property(edges, (pairs) => {
-        const importsOf = (from: number) => pairs.filter(([one]) => one === from)
+        const importsOf = (from: number) => pairs.filter(([importer]) => importer === from)
         const files = Object.fromEntries(
-          [0, 1, 2, 3, 4, 5].map((one) => [
-            `page/m${one}.ts`,
-            importsOf(one)
+          [0, 1, 2, 3, 4, 5].map((number) => [
+            `page/m${number}.ts`,
+            importsOf(number)
               .map(([, to]) => `import './m${to}.ts'\n`)
               .join(''),
           ]),
         )
         const reached = new Set([0])
-        for (const one of reached) for (const [, to] of importsOf(one)) reached.add(to)
+        for (const number of reached) for (const [, to] of importsOf(number)) reached.add(to)
         const bodies = served(files, 'm0.ts')
         expect(Object.keys(bodies).toSorted()).toEqual(
-          [...reached].map((one) => `/pages/m${one}.js`).toSorted(),
+          [...reached].map((number) => `/pages/m${number}.js`).toSorted(),
         )
         for (const body of Object.values(bodies))
           for (const [, path = ''] of body.matchAll(/'(.+)'/g))

@@ -43,9 +43,9 @@ export function framedPage(paths: readonly [string, ...string[]], page: Page): P
  * `media-src blob:`.
  */
 export function pagePolicy(
-  of: { readonly connect?: readonly string[]; readonly more?: readonly string[] } = {},
+  sources: { readonly connect?: readonly string[]; readonly more?: readonly string[] } = {},
 ): string {
-  const { connect = [], more = [] } = of
+  const { connect = [], more = [] } = sources
   return [
     "default-src 'none'",
     "script-src 'self'",

@@ -10,7 +10,7 @@ const REFERENCE = '#/components/schemas/'
 /** Schemas refer to each other by name, so no single one is as deep as this. */
 const DEPTH_MAX = 8
 
-const schema = z.object({
+const schemaShape = z.object({
   $ref: z.string().optional(),
   type: z.union([z.string(), z.array(z.string())]).optional(),
   description: z.string().optional(),
@@ -19,31 +19,31 @@ const schema = z.object({
   enum: z.array(z.unknown()).optional(),
   default: z.unknown().optional(),
   required: z.array(z.string()).optional(),
-  get properties(): z.ZodOptional<z.ZodRecord<z.ZodString, typeof schema>> {
-    return z.record(z.string(), schema).optional()
+  get properties(): z.ZodOptional<z.ZodRecord<z.ZodString, typeof schemaShape>> {
+    return z.record(z.string(), schemaShape).optional()
   },
   /** `false` after a tuple's items. */
-  get items(): z.ZodOptional<z.ZodUnion<readonly [z.ZodBoolean, typeof schema]>> {
-    return z.union([z.boolean(), schema]).optional()
+  get items(): z.ZodOptional<z.ZodUnion<readonly [z.ZodBoolean, typeof schemaShape]>> {
+    return z.union([z.boolean(), schemaShape]).optional()
   },
   get prefixItems(): Parts {
-    return z.array(schema).optional()
+    return z.array(schemaShape).optional()
   },
   get anyOf(): Parts {
-    return z.array(schema).optional()
+    return z.array(schemaShape).optional()
   },
   get oneOf(): Parts {
-    return z.array(schema).optional()
+    return z.array(schemaShape).optional()
   },
   get allOf(): Parts {
-    return z.array(schema).optional()
+    return z.array(schemaShape).optional()
   },
 })
-type Parts = z.ZodOptional<z.ZodArray<typeof schema>>
-type Schema = z.infer<typeof schema>
+type Parts = z.ZodOptional<z.ZodArray<typeof schemaShape>>
+type Schema = z.infer<typeof schemaShape>
 
-const content = z.record(z.string(), z.object({ schema: schema.optional() })).optional()
-const operation = z.object({
+const content = z.record(z.string(), z.object({ schema: schemaShape.optional() })).optional()
+const operationShape = z.object({
   summary: z.string().optional(),
   description: z.string().optional(),
   tags: z.array(z.string()).optional(),
@@ -54,24 +54,24 @@ const operation = z.object({
         in: z.string(),
         required: z.boolean().optional(),
         description: z.string().optional(),
-        schema: schema.optional(),
+        schema: schemaShape.optional(),
       }),
     )
     .optional(),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), z.object({ description: z.string().optional(), content })),
 })
-type Operation = z.infer<typeof operation>
+type Operation = z.infer<typeof operationShape>
 
 const apiDocument = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string().optional() }),
-  paths: z.record(z.string(), z.record(z.string(), operation)).default({}),
-  components: z.object({ schemas: z.record(z.string(), schema).optional() }).optional(),
+  paths: z.record(z.string(), z.record(z.string(), operationShape)).default({}),
+  components: z.object({ schemas: z.record(z.string(), schemaShape).optional() }).optional(),
 })
 
 /** A schema's alternatives, or the schema itself if it has none. */
-const alternativesOf = (one: Schema): readonly Schema[] =>
-  (one.anyOf ?? one.oneOf)?.flatMap(alternativesOf) ?? [one]
+const alternativesOf = (schema: Schema): readonly Schema[] =>
+  (schema.anyOf ?? schema.oneOf)?.flatMap(alternativesOf) ?? [schema]
 
 /** The items of an array or tuple. */
 const itemsOf = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
@@ -80,16 +80,17 @@ const itemsOf = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
 const nameOf = (reference: string): string => reference.slice(REFERENCE.length)
 
 /** A type in words: `array of string`, `"user" or "assistant"`. */
-function typeOf(of: Schema): string {
-  const kinds = alternativesOf(of).map((one) => {
-    if (one.$ref !== undefined) return nameOf(one.$ref)
-    if (one.const !== undefined) return JSON.stringify(one.const)
-    if (one.enum !== undefined) return one.enum.map((value) => JSON.stringify(value)).join(' or ')
-    const [item] = itemsOf(one)
+function typeOf(schema: Schema): string {
+  const kinds = alternativesOf(schema).map((alternative) => {
+    if (alternative.$ref !== undefined) return nameOf(alternative.$ref)
+    if (alternative.const !== undefined) return JSON.stringify(alternative.const)
+    if (alternative.enum !== undefined)
+      return alternative.enum.map((value) => JSON.stringify(value)).join(' or ')
+    const [item] = itemsOf(alternative)
     if (item !== undefined) return `array of ${typeOf(item)}`
-    if (one.allOf !== undefined) return one.allOf.map(typeOf).join(' and ')
-    const [type = 'any'] = [one.type].flat()
-    return one.format === undefined ? type : `${type}, ${one.format}`
+    if (alternative.allOf !== undefined) return alternative.allOf.map(typeOf).join(' and ')
+    const [type = 'any'] = [alternative.type].flat()
+    return alternative.format === undefined ? type : `${type}, ${alternative.format}`
   })
   return [...new Set(kinds)].join(' or ')
 }
@@ -101,15 +102,16 @@ type Field = {
 }
 
 /** The fields of a schema; fields of nested objects by their paths. */
-function fieldsOf(of: Schema, path = '', depth = 0): readonly Field[] {
+function fieldsOf(schema: Schema, path = '', depth = 0): readonly Field[] {
   if (depth > DEPTH_MAX) return []
-  return alternativesOf(of).flatMap((one): readonly Field[] => {
-    const items = itemsOf(one)
+  return alternativesOf(schema).flatMap((alternative): readonly Field[] => {
+    const items = itemsOf(alternative)
     if (items.length > 0) return items.flatMap((item) => fieldsOf(item, `${path}[]`, depth + 1))
-    if (one.allOf !== undefined) return one.allOf.flatMap((part) => fieldsOf(part, path, depth + 1))
-    return Object.entries(one.properties ?? {}).flatMap(([key, each]) => {
+    if (alternative.allOf !== undefined)
+      return alternative.allOf.flatMap((part) => fieldsOf(part, path, depth + 1))
+    return Object.entries(alternative.properties ?? {}).flatMap(([key, each]) => {
       const name = path === '' ? key : `${path}.${key}`
-      const isRequired = one.required?.includes(key) === true
+      const isRequired = alternative.required?.includes(key) === true
       return [{ name, isRequired, schema: each }, ...fieldsOf(each, name, depth + 1)]
     })
   })
@@ -119,8 +121,8 @@ const anchor = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9
 
 function fieldTable(caption: string, fields: readonly Field[]): Html | false {
   const rows = fields.map(
-    ({ name, isRequired, schema: of }) =>
-      html`<tr><th scope="row"><code>${name}</code></th><td>${typeOf(of)}</td><td>${isRequired ? 'yes' : 'no'}</td><td>${of.description}${of.default !== undefined && html` Default: <code>${JSON.stringify(of.default)}</code>.`}</td></tr>`,
+    ({ name, isRequired, schema }) =>
+      html`<tr><th scope="row"><code>${name}</code></th><td>${typeOf(schema)}</td><td>${isRequired ? 'yes' : 'no'}</td><td>${schema.description}${schema.default !== undefined && html` Default: <code>${JSON.stringify(schema.default)}</code>.`}</td></tr>`,
   )
   return (
     rows.length > 0 &&
@@ -129,8 +131,8 @@ function fieldTable(caption: string, fields: readonly Field[]): Html | false {
 }
 
 /** A request's or answer's body: a link if its schema has a name, otherwise its fields. */
-function bodyOf(caption: string, of: Operation['requestBody']): readonly (Html | false)[] {
-  return Object.entries(of?.content ?? {}).map(([type, { schema: body = {} }]) => {
+function bodyOf(caption: string, described: Operation['requestBody']): readonly (Html | false)[] {
+  return Object.entries(described?.content ?? {}).map(([type, { schema: body = {} }]) => {
     if (body.$ref === undefined) return fieldTable(`${caption}, ${type}`, fieldsOf(body))
     const name = nameOf(body.$ref)
     return html`<p>${caption}, ${type}: <a href="#schema-${anchor(name)}">${name}</a></p>`
@@ -138,13 +140,13 @@ function bodyOf(caption: string, of: Operation['requestBody']): readonly (Html |
 }
 
 /** A body without fields of its own, such as text or an array of strings. */
-const answerType = (of: z.infer<typeof content>): string =>
-  Object.entries(of ?? {})
+const answerType = (answer: z.infer<typeof content>): string =>
+  Object.entries(answer ?? {})
     .map(([type, { schema: body = {} }]) => `${typeOf(body)} (${type})`)
     .join(', ')
 
-function operationSection(name: string, of: Operation): Html {
-  const { parameters = [], responses } = of
+function operationSection(name: string, operation: Operation): Html {
+  const { parameters = [], responses } = operation
   const inputs = parameters.map(
     ({ name: input, in: place, required: isRequired = false, description, schema: each = {} }) => ({
       name: `${input} (${place})`,
@@ -159,10 +161,10 @@ function operationSection(name: string, of: Operation): Html {
   })
   const isGood = ([status]: (typeof answers)[number]): boolean => status.startsWith('2')
   return html`<section id="${anchor(name)}"><h3><code>${name}</code></h3>
-${of.summary !== undefined && html`<p>${of.summary}</p>`}
-${of.description !== undefined && html`<p class="faint">${of.description}</p>`}
+${operation.summary !== undefined && html`<p>${operation.summary}</p>`}
+${operation.description !== undefined && html`<p class="faint">${operation.description}</p>`}
 ${fieldTable('Parameters', inputs)}
-${bodyOf('Request body', of.requestBody)}
+${bodyOf('Request body', operation.requestBody)}
 <table><caption>Answers</caption><thead><tr><th scope="col">Status</th><th scope="col">Body</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>
 ${answers.filter(isGood).flatMap(([status, answer]) => bodyOf(`Answer ${status}`, answer))}
 </section>`
@@ -173,9 +175,9 @@ export function referencePage(openapi: unknown): Page {
   const { info, paths, components } = apiDocument.parse(openapi)
   const byTag = new Map<string, { readonly name: string; readonly of: Operation }[]>()
   for (const [path, operations] of Object.entries(paths))
-    for (const [method, of] of Object.entries(operations)) {
-      const [tag = 'routes'] = of.tags ?? []
-      const named = { name: `${method.toUpperCase()} ${path}`, of }
+    for (const [method, operation] of Object.entries(operations)) {
+      const [tag = 'routes'] = operation.tags ?? []
+      const named = { name: `${method.toUpperCase()} ${path}`, of: operation }
       byTag.set(tag, [...(byTag.get(tag) ?? []), named])
     }
   const tags = [...byTag]
@@ -184,8 +186,8 @@ export function referencePage(openapi: unknown): Page {
       html`<li>${tag}: ${operations.map(({ name }, at) => html`${at > 0 && ', '}<a href="#${anchor(name)}">${name}</a>`)}</li>`,
   )
   const schemas = Object.entries(components?.schemas ?? {}).map(
-    ([name, of]) =>
-      html`<section id="schema-${anchor(name)}"><h3>${name}</h3>${of.description !== undefined && html`<p>${of.description}</p>`}${fieldTable(name, fieldsOf(of))}</section>`,
+    ([name, schema]) =>
+      html`<section id="schema-${anchor(name)}"><h3>${name}</h3>${schema.description !== undefined && html`<p>${schema.description}</p>`}${fieldTable(name, fieldsOf(schema))}</section>`,
   )
   return {
     title: `${info.title} API`,
@@ -195,7 +197,7 @@ export function referencePage(openapi: unknown): Page {
     body: html`<div class="reference">
 <p>Version ${info.version}. The same for programs: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
 <nav aria-label="Operations"><ul>${contents}</ul></nav>
-${tags.map(([tag, operations]) => html`<section><h2>${tag}</h2>${operations.map(({ name, of }) => operationSection(name, of))}</section>`)}
+${tags.map(([tag, operations]) => html`<section><h2>${tag}</h2>${operations.map(({ name, of: operation }) => operationSection(name, operation))}</section>`)}
 ${schemas.length > 0 && html`<section><h2>Schemas</h2>${schemas}</section>`}
 </div>`,
   }
