@@ -1,8 +1,10 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { checkpointOrigin } from '@tallystick/journal-store'
 import { createTokenVerifier, type IsRevoked } from '@tallystick/jwt-lite'
 import {
   type Clock,
+  checkpointSeedOf,
   type Environment,
   findProgram,
   Registry,
@@ -20,6 +22,7 @@ import { readRevocations } from './adapters/revoked-tokens.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { openUnheardRows } from './adapters/unheard-rows.ts'
+import { openVerdictRows } from './adapters/verdict-rows.ts'
 import { openWitnesses, type Witnesses } from './adapters/witnesses.ts'
 import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
@@ -150,6 +153,29 @@ async function openMcp(
 const shareUnheard = ({ lease, sides }: Stores): McpEndpointDeps['unheardOfAll'] =>
   sides.engine === 'postgres' ? { lease, rows: openUnheardRows(sides, lease) } : undefined
 
+/** On a file nobody else replays. */
+function openVerifier(
+  { config }: CareServiceOptions,
+  { clock, lease, process, records: store, sides }: Stores,
+  onProblem: (error: unknown) => void,
+) {
+  const checkpointSeed = checkpointSeedOf(config)
+  const origin = checkpointOrigin(config.BASE_URL, config.SERVICE_NAME)
+  const sharing = { origin, unixMs: () => clock.unixMs(), onProblem }
+  const isShared = sides.engine === 'postgres' && checkpointSeed !== undefined
+  const countProcesses = () => process.living()
+  return createChainVerifier({
+    store,
+    clock,
+    isoOf,
+    countProcesses,
+    ...restsOf(store.journals, countProcesses),
+    shared: isShared
+      ? { lease, verdicts: openVerdictRows(sides, { ...sharing, checkpointSeed }) }
+      : undefined,
+  })
+}
+
 /** MCP Events by webhook, if configured (C22). */
 function openEvents(
   { config, clock }: CareServiceOptions,
@@ -204,13 +230,16 @@ function openReads(
 /** Judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
 function tokenChecks(
   { config, clock }: CareServiceOptions,
-  on: Pick<Parameters<typeof createTrustedIssuers>[0], 'isRevoked' | 'onProblem'>,
+  on: Pick<Parameters<typeof createTrustedIssuers>[0], 'isRevoked'> &
+    Pick<Stores, 'process'> &
+    Pick<ReturnType<typeof createTelemetry>, 'onIssuerProblem'>,
 ): (path: string) => TokenCheck {
   const { TOKEN_SECRET: keys, TRUSTED_ISSUERS: issuers } = config
-  const withIssuers = createTrustedIssuers({ ...on, issuers, clock })
+  const { isRevoked, onIssuerProblem: onProblem } = on
+  const countProcesses = () => on.process.living()
+  const withIssuers = createTrustedIssuers({ issuers, clock, isRevoked, countProcesses, onProblem })
   return (path) => {
     const audience = `${config.BASE_URL}${path}`
-    const { isRevoked } = on
     return withIssuers(createTokenVerifier({ keys, audience, clock, isRevoked }), audience)
   }
 }
@@ -296,14 +325,14 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
     opened.adopt(part, () => part.close())
   const stored = { ...opening, onProblem, onRow: telemetry.onWrite }
   const stores = ending(await openStores(config, stored))
-  const { records: store, sessions, audit, sides, clock } = stores
+  const { records: store, sessions, audit, sides, clock, process } = stores
   const options = { ...opening, clock }
   const watched = { clock, onProblem }
   const { isRevoked } = ending(
     await watchRevocations({ ...watched, read: () => readRevocations(sides) }),
   )
   const { noteRead } = ending(openReads(options, { sides, onProblem }))
-  const tokensFor = tokenChecks(options, { isRevoked, onProblem: telemetry.onIssuerProblem })
+  const tokensFor = tokenChecks(options, { isRevoked, process, ...telemetry })
   const [tokens, modernTokens] = [tokensFor('/mcp'), tokensFor(MODERN_MCP_PATH)]
   const webhook = ending(openWebhook(options, telemetry.onWebhookProblem))
   const observe = (event: McpEvent): void => {
@@ -317,7 +346,7 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
   const read = { store, sessions, tokens, modernTokens, extensions, unheardOfAll }
   const mcp = ending(await openMcp(options, { ...read, observe, isRevoked, noteRead }))
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
-  const verifier = ending(createChainVerifier({ store, clock, isoOf, ...restsOf(store.journals) }))
+  const verifier = ending(openVerifier(options, stores, onProblem))
   if (deliverer !== undefined) ending(deliverer)
   const told = { telemetry, onProblem, mcp, deliverer }
   const witnesses = ending(await compareWithWitnesses(options, { ...told, ...store.journals }))

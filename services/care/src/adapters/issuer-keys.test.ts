@@ -42,6 +42,18 @@ describe('C23: keys change, and issuers go away', () => {
     expect(issuer.asked).toHaveLength(2 + 2 * 2)
   })
 
+  it('strangers’ key ids cause no more fetches where several processes serve', async () => {
+    on.processes = 2
+    await check.verify(await token())
+    issuer.asked.length = 0
+    for (let index = 0; index < 120; index += 1) {
+      on.clock.advanceMs(1_000)
+      expect(await headed({ kid: `x${index}` })).toEqual(refused('bad_signature'))
+    }
+    // Half of four.
+    expect(issuer.asked).toHaveLength(2 * 2)
+  })
+
   describe('keys without a kid (C23)', () => {
     it('one that was replaced is found by one fetch, and strangers cause no more than two a minute', async () => {
       issuer.keys = [nameless('ES256')]

@@ -14,7 +14,7 @@ import { isKeyAddress, isLoopback } from '../domain/trusted-issuer.ts'
 const FRESH_MS = 600_000
 /** How long keys are used while the issuer does not answer: longer than a restart, shorter than a working day. */
 const STALE_MS = 3_600_000
-/** Between two fetches for unknown key ids: strangers choose those. */
+/** Between two fetches for unknown key ids, of all processes together: strangers choose those. */
 const REFETCH_MS = 30_000
 /** After a failure: an issuer's restart is over in seconds, and one that is away is asked once a minute. */
 const BACK_OFF: BackOffLimits = { firstMs: 1_000, maxMs: 60_000 }
@@ -40,6 +40,8 @@ type IssuerKeysOptions = {
   /** Absent, the issuer's discovery document says it. */
   readonly jwksUri?: string | undefined
   readonly clock: Clock
+  /** Those that serve with the same issuers. */
+  readonly countProcesses?: (() => number) | undefined
   /** Called for each failed fetch. */
   readonly onProblem: (error: IssuerUnavailable) => void
 }
@@ -70,7 +72,9 @@ export class IssuerKeys {
 
   /** Newer keys, if the given ones lack a key; undefined if there are none. Rejects with `IssuerUnavailable`. */
   async newerThan(keys: KeptKeys): Promise<KeptKeys | undefined> {
-    const hasJustAsked = this.#backOff.failures === 0 && this.#ageMs() < REFETCH_MS
+    const { countProcesses = () => 1 } = this.#options
+    const refetchMs = REFETCH_MS * countProcesses()
+    const hasJustAsked = this.#backOff.failures === 0 && this.#ageMs() < refetchMs
     if (!hasJustAsked) await this.#fetch()
     // The key may exist: nobody can tell while the issuer is away.
     if (this.#backOff.failures > 0)

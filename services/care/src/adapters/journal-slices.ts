@@ -41,10 +41,13 @@ export async function* slicesOf(
 }
 
 /** Rests of the replays of each journal, and of whoever has a token. */
-export const restsOf = (journals: Readonly<Record<Audience, { readonly size: number }>>) => ({
+export const restsOf = (
+  journals: Readonly<Record<Audience, { readonly size: number }>>,
+  countProcesses?: () => number,
+) => ({
   rests: {
-    user: createRests(() => journals.user.size),
-    assistant: createRests(() => journals.assistant.size),
+    user: createRests(() => journals.user.size, { countProcesses }),
+    assistant: createRests(() => journals.assistant.size, { countProcesses }),
   },
   restOfReaders: () => () => nextTurn(),
 })
@@ -60,8 +63,8 @@ export async function chainsById(
   return new Map(ordered.map((chain) => [chain[0], chain]))
 }
 
-/** How many times its slice's duration a replay rests: writes keep nine tenths of the time. */
-const REST_FACTOR = 9
+/** A replay works so much of the time, at all processes together: writes keep nine tenths. */
+const WORK_PART = 1 / 10
 /** Rests if something was written within this time; several slices may pass before a write gets through. */
 const WRITES_RECENT_MS = 500
 
@@ -71,21 +74,29 @@ const WRITES_RECENT_MS = 500
  */
 export function createRests(
   journalSize: () => number,
-  time = {
-    nowMs: () => performance.now(),
-    pause: (ms: number) => pause(ms),
-    nextTurn: () => nextTurn(),
-  },
+  {
+    countProcesses = () => 1,
+    nextTurn: turn = () => nextTurn(),
+    nowMs = () => performance.now(),
+    pause: wait = (ms) => pause(ms),
+  }: {
+    readonly nowMs?: () => number
+    readonly pause?: (ms: number) => Promise<void>
+    readonly nextTurn?: () => Promise<void>
+    /** Those that serve the same records. */
+    readonly countProcesses?: (() => number) | undefined
+  } = {},
 ): () => () => Promise<void> {
   let [size, writtenAtMs] = [journalSize(), Number.NEGATIVE_INFINITY]
   return () => {
-    let fromMs = time.nowMs()
+    let fromMs = nowMs()
     return async () => {
-      const nowMs = time.nowMs()
-      if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
-      const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
-      await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
-      fromMs = time.nowMs()
+      const endMs = nowMs()
+      if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), endMs]
+      const isWritten = endMs - writtenAtMs < WRITES_RECENT_MS
+      const restPerWork = countProcesses() / WORK_PART - 1
+      await (isWritten ? wait((endMs - fromMs) * restPerWork) : turn())
+      fromMs = nowMs()
     }
   }
 }

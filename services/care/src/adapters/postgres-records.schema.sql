@@ -99,7 +99,18 @@ CREATE TABLE frees (
   actor text NOT NULL,
   reason text NOT NULL
 );
+CREATE TABLE verdicts ( -- on pages of chains, as a process replayed them (C32): a row counts by its MAC alone
+  audience text COLLATE "C" NOT NULL,
+  page bigint NOT NULL,
+  at_ms bigint NOT NULL,
+  leaves bigint NOT NULL, -- of the journal, which it covers at least
+  is_last bigint NOT NULL, -- 1 if it has whatever stands behind all chains
+  found text NOT NULL,
+  mac bytea NOT NULL,
+  PRIMARY KEY (audience, page)
+);
 GRANT INSERT, UPDATE (subscribers), DELETE ON requests TO care_app;
+GRANT INSERT, UPDATE ON verdicts TO care_app;
 GRANT INSERT ON seal_keys, erasures, frees TO care_app;
 
 CREATE TABLE audit_rows (

@@ -32,6 +32,7 @@ export function useTrustedIssuers() {
     clock: manualClock(START_MS),
     problems: [] as IssuerUnavailable[],
     revoked: new Set<string>(),
+    processes: 1,
     open: async (names: readonly string[] = ['ES256']): Promise<IssuerFixture> => {
       const issuer = await startIssuer(names.map(keyOf))
       opened.push(issuer)
@@ -43,6 +44,7 @@ export function useTrustedIssuers() {
         issuers: trustedIssuers.parse(entries),
         clock,
         isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti),
+        countProcesses: () => on.processes,
         onProblem: (error) => problems.push(error),
       })
       const ring = createTokenVerifier({ keys: createTokenKeys([SECRET]), audience, clock })
@@ -57,6 +59,7 @@ export function useTrustedIssuers() {
     on.clock = manualClock(START_MS)
     on.problems = []
     on.revoked = new Set()
+    on.processes = 1
   })
   afterEach(async () => {
     for (const each of opened.splice(0)) await each.close()

@@ -40,6 +40,7 @@ type TrustedIssuersOptions = {
   readonly issuers: readonly TrustedIssuer[]
   readonly clock: Clock
   readonly isRevoked?: IsRevoked | undefined
+  readonly countProcesses?: (() => number) | undefined
   /** Called for each failed fetch of keys. */
   readonly onProblem: (error: IssuerUnavailable) => void
 }
@@ -49,11 +50,12 @@ type TrustedIssuersOptions = {
  * verified signatures. Without an issuer that function returns the verifier itself.
  */
 export function createTrustedIssuers(options: TrustedIssuersOptions) {
-  const { clock, isRevoked, onProblem } = options
+  const { clock, countProcesses, isRevoked, onProblem } = options
   const issuers = new Map<unknown, Issuer>(
     options.issuers.map((trust) => {
       const { issuer, jwks_uri: jwksUri } = trust
-      return [issuer, { trust, keys: new IssuerKeys({ issuer, jwksUri, clock, onProblem }) }]
+      const asked = { issuer, jwksUri, clock, countProcesses, onProblem }
+      return [issuer, { trust, keys: new IssuerKeys(asked) }]
     }),
   )
   const verified = new BoundedMap<string, Verified>(VERIFIED_MAX)

@@ -2,7 +2,7 @@
 // are not kept: the store lists them.
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import type { ChainVerdict, PublicReceipt } from '../wire/verify.ts'
-import type { ChainVerification } from './record-store.ts'
+import type { ChainFinding } from './record-store.ts'
 
 /** Versions without a chain that are named; a store whose chains were removed could have as many as it has versions. */
 const STRAYS_MAX = 1_000
@@ -20,11 +20,13 @@ export type KeptChain = {
   readonly receipt: Pick<PublicReceipt, 'encrypted' | 'algorithm'> & { readonly keyId?: string }
 }
 
-/** Without the length of the stored bytes, which would identify one of a few known sentences. */
-export const keptChain = (found: ChainVerification): KeptChain => {
+export const keptChain = (found: ChainFinding): KeptChain => {
   const { versions, intact, brokenAt, erased } = found
-  const { storedBytes: _, uri: __, ...receipt } = found.receipt
-  return { verdict: { versions, intact, brokenAt, erased }, receipt }
+  const { algorithm, encrypted, keyId } = found.receipt
+  return {
+    verdict: { versions, intact, brokenAt, erased },
+    receipt: { encrypted, algorithm, ...(keyId !== undefined && { keyId }) },
+  }
 }
 
 const blockOf = (number: number): number => Math.floor(number / BLOCK_NUMBERS)
@@ -43,12 +45,12 @@ export class ChainVerdicts {
   /** A few: those of SEAL_KEYS. */
   readonly #keyIds: (string | undefined)[] = [undefined]
   /** By number of the missing chain and version. */
-  readonly #strays = new Map<string, ChainVerification>()
+  readonly #strays = new Map<string, ChainFinding>()
   /** Counts changes; for each block of numbers, which one was its last. */
   #changes = 0
   readonly #changedAt: number[] = []
 
-  put(found: ChainVerification): void {
+  put(found: ChainFinding): void {
     const { brokenAt = 0, erased, number, receipt, versions } = found
     if (number === undefined) {
       if (this.#strays.size < STRAYS_MAX) this.#strays.set(`${receipt.uri} ${brokenAt}`, found)
@@ -90,7 +92,7 @@ export class ChainVerdicts {
   }
 
   /** Puts verdicts in the place of all on chains from one number up to another, which is left out. */
-  replace(from: number, to: number, found: readonly ChainVerification[]): void {
+  replace(from: number, to: number, found: readonly ChainFinding[]): void {
     const numbers = new Set(found.map(({ number }) => number))
     const end = Math.min(to, this.#storedAs.length)
     for (let number = Math.max(from, 0); number < end; number += 1)
@@ -117,7 +119,7 @@ export class ChainVerdicts {
   }
 
   /** Versions that belong to no chain. */
-  get strays(): readonly ChainVerification[] {
+  get strays(): readonly ChainFinding[] {
     return [...this.#strays.values()]
   }
 

@@ -165,6 +165,11 @@ export type ChainVerification = Omit<ChainVerdict, 'uri'> & {
   readonly receipt: AtRestReceipt
 }
 
+/** What reports are made from: names are in the store, and the length of the stored bytes would tell a known sentence. */
+export type ChainFinding = Omit<ChainVerification, 'slot' | 'receipt'> & {
+  readonly receipt: Omit<AtRestReceipt, 'storedBytes'>
+}
+
 /** Chains within a reach, after a sequence number. */
 export type ChainsQuery = {
   readonly reach: readonly Reach[]

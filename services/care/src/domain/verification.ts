@@ -10,7 +10,7 @@ import type { RecordStore } from './record-store.ts'
 import type { Reach } from './scopes.ts'
 import type { ReplayedChain, VerifyReport } from './verify-report.ts'
 
-/** A run takes microseconds to seconds; queueing more than this only makes others wait. */
+/** A run takes microseconds to seconds; queueing more than this, at all processes together, only makes others wait. */
 const WAITING_MAX = 64
 
 type Rest = () => Promise<void>
@@ -19,6 +19,8 @@ type VerifierDeps = Omit<KeptVerdictDeps, 'onReplay'> & {
   readonly store: Pick<RecordStore, 'chains'>
   /** Begins a turn of somebody with a token. */
   readonly restOfReaders: () => Rest
+  /** Those that serve the same records: what may wait is divided by them. */
+  readonly countProcesses?: (() => number) | undefined
 }
 
 /** Turns for work, one after the other; each is followed by its rest. */
@@ -40,7 +42,7 @@ function createTurns(begin: () => Rest) {
     return run
   }
   return {
-    isBusy: () => waiting >= WAITING_MAX,
+    waiting: () => waiting,
     take,
     /** The same for work that others may ask for, too. */
     share: <Result>(key: string, work: (rest: Rest) => Promise<Result>): Promise<Result> => {
@@ -72,7 +74,7 @@ type VerifyRun =
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const { clock, isoOf, rests, restOfReaders, store } = deps
+  const { clock, countProcesses = () => 1, isoOf, rests, restOfReaders, store } = deps
   const turns = { visitors: createTurns(rests.user), readers: createTurns(restOfReaders) }
   const reports = { visitors: 0, readers: 0 }
   let runs = 0
@@ -107,8 +109,9 @@ export function createChainVerifier(deps: VerifierDeps) {
     /** Rejects with `RecordStoreUnavailable`. */
     async verify({ isAnonymous, reach, slot }: VerifyQuery): Promise<VerifyRun> {
       const who = isAnonymous ? 'visitors' : 'readers'
-      const { isBusy, share, take } = turns[who]
-      if (isBusy() || reports[who] >= WAITING_MAX) return { kind: 'busy' }
+      const { share, take, waiting } = turns[who]
+      if (Math.max(waiting(), reports[who]) >= WAITING_MAX / countProcesses())
+        return { kind: 'busy' }
       if (slot !== undefined) {
         const replayed = await share(chainUri(slot), (rest) => replayOne(slot, rest))
         return { kind: 'chain', replayed }

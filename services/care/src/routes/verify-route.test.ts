@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { restsOf } from '../adapters/journal-slices.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { createChainVerifier } from '../domain/verification.ts'
 import { RESOURCE } from '../testing/care.fixture.ts'
 import { isOnPostgres } from '../testing/store-place.fixture.ts'
 import { BOTH, diet, medication, useVerify } from './verify.fixture.ts'
@@ -250,6 +252,26 @@ describe('C18: one replay at a time', () => {
     const statuses = (await Promise.all(waiting)).map(({ statusCode }) => statusCode)
     expect(new Set(statuses)).toEqual(new Set([404, 503]))
     expect((await suite.fixture.get('/verify')).statusCode).toBe(200)
+  })
+
+  test('C25: what may wait is divided by the processes that serve the records', async () => {
+    const { clock, store } = suite.fixture
+    const gate = Promise.withResolvers<void>()
+    const verify = store.verify.bind(store)
+    store.verify = async function* (query) {
+      await gate.promise
+      yield* verify(query)
+    }
+    const shares = { clock, store, isoOf: String, countProcesses: () => 2 }
+    const verifier = createChainVerifier({ ...shares, ...restsOf(store.journals) })
+    const runs = Array.from({ length: 40 }, (_, at) => {
+      const slot = { ...user, patient: 'ann', domain: `none-${at}` }
+      return verifier.verify({ slot, reach: [user], isAnonymous: true })
+    })
+    gate.resolve()
+    const kinds = (await Promise.all(runs)).map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'busy')).toHaveLength(40 - 64 / 2)
+    verifier.close()
   })
 
   test('503 store_unavailable if the store cannot be read; the next replay runs', async () => {
