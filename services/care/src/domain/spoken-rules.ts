@@ -12,7 +12,7 @@ import nl from './spoken/nl.json' with { type: 'json' }
 import pl from './spoken/pl.json' with { type: 'json' }
 import tr from './spoken/tr.json' with { type: 'json' }
 
-/** One form for every number, or one for each of the language's (CLDR). */
+/** One form for every number, none if it means several things, or one for each of the language's (CLDR). */
 type Forms = string | Readonly<Record<string, string>>
 
 export type SpokenRules = {
@@ -77,11 +77,15 @@ export type SpokenRules = {
   readonly words: Readonly<Record<string, string>>
   /** Abbreviations whose full stop never ends a sentence. */
   readonly titles: readonly string[]
+  /** Those that are something else, or nothing, where no name is behind them, as they are written: `M. Dupont`, `10 m.` */
+  readonly beforeNames?: Readonly<Record<string, string>>
+  /** Words beside which those are nobody's title: `Am Fr.`, `Fr. Abend`, `Mme M. Dupont`. */
+  readonly noNameBeside?: readonly string[]
   /** Words of one letter. */
   readonly single: readonly string[]
   /** Short words that are written in capitals to be heard. */
   readonly capitals: readonly string[]
-  /** Abbreviations that look like words, and mean several things. */
+  /** Abbreviations that look like words and are none, some only before a stop or in capitals, or that mean several things. */
   readonly unsafe: readonly string[]
 }
 
@@ -121,6 +125,10 @@ export const fill = (template: string, parts: Readonly<Record<string, string | n
 export const isBoundary = (text: string, end: number): boolean =>
   !/^[\p{L}\p{N}\p{M}%°/]/u.test(text.slice(end, end + 2))
 
+/** `1/2 h` may be one or two. */
+const TIME_UNIT =
+  /^(?:h|hrs?|std|mins?|u|godz|dk|dg|d|sem|wks?|wkn|wo|mos?|mths?|mnd|mies|tyg|sett|gg|hft?|j|jr|yrs?|se[ck]s?|sn|sa)(?!\p{L})/u
+
 const INTEGER = '(?:0|[1-9]\\d{0,5})'
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 const sticky = (pattern: string): RegExp => new RegExp(pattern, 'uy')
@@ -134,7 +142,7 @@ const oneOf = (keys: readonly string[]): string =>
 
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {
-  const { afterTime, dayHalves = {}, decimal, fractions, group, script } = rules
+  const { afterTime, beforeNames = {}, dayHalves = {}, decimal, fractions, group, script } = rules
   const { ordinals = [], timeDot = false, timesSuffixes = [], timeMarks, units } = rules
   const marks = `[${escaped(decimal.marks)}]`
   const fraction = `(?<fraction>${oneOf(Object.keys(fractions)).replaceAll('\\/', '[/⁄]')})`
@@ -144,6 +152,7 @@ export function compileRules(rules: SpokenRules) {
   const apostrophes = "['’\\-‐‑]"
   const letters = `\\p{Script=${script}}`
   return {
+    timeUnit: TIME_UNIT,
     marks: new RegExp(marks, 'u'),
     number: sticky(
       `(?:(?:(?<whole>[1-9]\\d?) )?${fraction}|(?<grouped>${grouped})|(?<part>${part})|(?<plain>${INTEGER}))(?![\\d٫]|[.,:/]\\d)`,
@@ -167,11 +176,34 @@ export function compileRules(rules: SpokenRules) {
     dotted: sticky(
       '(?:\\p{L}\\.)+\\p{L}(?![\\p{L}\\p{M}\\p{N}.])|\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)',
     ),
+    title: sticky(`(${oneOf(Object.keys(beforeNames))})\\.(?: (\\p{Lu}\\p{L}*\\p{Ll}\\p{L}*))?`),
+    // `Dott.ssa`.
+    inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
     // `IV` is four, and an abbreviation.
     roman: /^(?=..)x{0,3}(?:ix|iv|v?i{0,3})$/,
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
   }
+}
+
+/** A capital word of fewer letters may be an abbreviation. */
+const CAPITALS_MIN = 6
+
+/** Whether a word is one that the voice says as it stands, and no abbreviation. */
+export function isWord(
+  word: string,
+  {
+    isSingle,
+    patterns,
+    rules,
+  }: { isSingle: boolean; patterns: ReturnType<typeof compileRules>; rules: SpokenRules },
+): boolean {
+  if (!patterns.script.test(word)) return false
+  if (/^.$/u.test(word)) return isSingle
+  if (rules.script !== 'Latin') return true
+  if (!/\p{Ll}/u.test(word)) return word.length >= CAPITALS_MIN || rules.capitals.includes(word)
+  if (/\p{Ll}\p{M}*\p{Lu}/u.test(word)) return false
+  return /[aeiouyıæøœ]/.test(word.normalize('NFD').toLowerCase()) || /^[’']/u.test(word)
 }
 
 const GLYPHS: Readonly<Record<string, string>> = {

@@ -4,11 +4,13 @@
  * that nobody has listed, a sign) makes the sentence one that is not spoken: it is never spoken wrong.
  */
 import { type Read, readPunctuation } from './read-punctuation.ts'
+import { readTitle } from './read-title.ts'
 import {
   compileRules,
   evenText,
   fill,
   isBoundary,
+  isWord,
   lookUp,
   primaryOf,
   rulesFor,
@@ -26,10 +28,6 @@ type ReadNumber = Read & {
 
 /** A range from here on, of nothing that is named, may be a telephone number. */
 const PHONE_MIN = 100
-/** `1/2 h` may be one or two. */
-const TIME_UNIT = /^(?:h|hrs?|std|min|mins|u|godz|dk|d|sem|wks?)(?!\p{L})/u
-/** A capital word of fewer letters may be an abbreviation. */
-const CAPITALS_MIN = 6
 /** A word of more letters that a full stop follows ends its sentence, before a number too. */
 const SHORT_WORD_CHARS = 5
 
@@ -166,6 +164,8 @@ class SentenceReader {
     const first = this.#number(text, at) ?? this.#percentFirst(text, at)
     if (first === undefined) return undefined
     const amount = this.#amount(text, first)
+    const unit = amount && this.#match(this.#patterns.unit, text, amount.end)?.[1]
+    if (unit !== undefined && lookUp(this.#rules.units, unit) === '') return undefined
     if (amount === undefined || this.#isTimeOfDay(text, at, amount.end)) return undefined
     const counted = this.#ordinal(text, amount) ?? this.#times(text, amount)
     const measured = counted ?? this.#measured(text, this.#half(text, amount))
@@ -190,7 +190,7 @@ class SentenceReader {
     const unit = this.#match(this.#patterns.unit, text, end)?.[1]
     const noun = this.#small(unit ?? text.slice(end).trimStart())
     const word = /^[\p{L}\p{M}]+/u.exec(noun)?.[0] ?? ''
-    const isSeveral = TIME_UNIT.test(noun) || new RegExp(plurals, 'u').test(word)
+    const isSeveral = this.#patterns.timeUnit.test(noun) || new RegExp(plurals, 'u').test(word)
     if (isSeveral || /2\/3|3\/4/.test(written)) return true
     return unit === undefined && !dividedThings.some((start) => noun.startsWith(start))
   }
@@ -277,7 +277,7 @@ class SentenceReader {
   #unitFor(unit: string, amount: Pick<ReadNumber, 'value' | 'isFraction'> | undefined): string {
     const forms = lookUp(this.#rules.units, unit) ?? ''
     if (typeof forms === 'string') return forms
-    if (amount === undefined) return forms['other'] ?? ''
+    if (amount === undefined) return forms[unit.endsWith('s') ? 'other' : 'one'] ?? ''
     const form = amount.isFraction ? this.#rules.fractionForm : this.#plural.select(amount.value)
     return forms[form] ?? forms['other'] ?? ''
   }
@@ -312,7 +312,11 @@ class SentenceReader {
   }
 
   #word(text: string, at: number): Read | undefined {
-    const { everyHours, single, titles, unsafe, words } = this.#rules
+    const { everyHours, titles, unsafe, words } = this.#rules
+    const rules = { patterns: this.#patterns, rules: this.#rules }
+    const title = readTitle(text, at, rules)
+    if (title !== undefined)
+      return title.said === undefined ? undefined : { said: title.said, end: title.end }
     const every = everyHours && this.#match(/q ?(\d{1,2}) ?h(?![\p{L}\p{N}])/uy, text, at)
     if (every) return { said: fill(everyHours, { n: every[1] ?? '' }), end: at + every[0].length }
     const dotted = this.#match(this.#patterns.dotted, text, at)?.[0].trimEnd()
@@ -327,8 +331,13 @@ class SentenceReader {
     const next = text[end] ?? ''
     if (/\p{N}/u.test(next)) return undefined
     const small = this.#small(word)
+    const inflected = this.#match(this.#patterns.inflected, text, at)?.[0] ?? ''
+    const known = lookUp(words, this.#small(inflected))
+    if (known !== undefined) return { said: known, end: at + inflected.length }
+    const unclear = [small, word]
+    if (next === '.' && unclear.some((each) => unsafe.includes(`${each}.`))) return undefined
     // In capitals `MR` and `DR` are how a medicine is released, and `MS` is one.
-    if (!/\p{Ll}/u.test(word) && titles.includes(`${small}.`)) return undefined
+    if (/^\p{Lu}+$/u.test(word) && titles.includes(`${small}.`)) return undefined
     const [withSign, plain] = [lookUp(words, small + next), lookUp(words, small)]
     if (withSign !== undefined && /[./’']/.test(next)) {
       // More of the abbreviation, of which nothing is known.
@@ -338,11 +347,14 @@ class SentenceReader {
     if (plain !== undefined) return this.#shortened(text, plain, end)
     if (word.length > 1 && Object.hasOwn(this.#rules.units, word))
       return this.#shortened(text, this.#unitFor(word, undefined), end)
-    // `10 U` is a unit that means several things, also where a word of one letter is known.
-    if (/^\p{Lu}$/u.test(word) && /\d ?$/.test(text.slice(0, at))) return undefined
+    // Behind a number a letter may be a unit, also where it is a word: `10 U`, and before a stop `3 a.`
+    const isUnit = word.length === 1 && /^(?:\p{Lu}|.\.?$)/u.test(word + next)
+    if (isUnit && /\d ?$/.test(text.slice(0, at))) return undefined
     const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
-    if (unsafe.includes(small) || this.#patterns.roman.test(small)) return undefined
-    if (!this.#isWord(word, isInitial || single.includes(small))) return undefined
+    if (unclear.some((each) => unsafe.includes(each)) || this.#patterns.roman.test(small))
+      return undefined
+    const isSingle = isInitial || this.#rules.single.includes(small)
+    if (!isWord(word, { ...rules, isSingle })) return undefined
     if (isInitial) return { said: word, end: end + 1 }
     if (this.#endsAbbreviation(text, end, word)) return undefined
     const isShouted = word.length > 1 && !/\p{Ll}/u.test(word)
@@ -357,24 +369,14 @@ class SentenceReader {
   /** A known abbreviation, whose full stop may end the sentence too. */
   #abbreviated(text: string, said: string, end: number): Read {
     const isLast = text[end - 1] === '.' && /^(?:$|\n| \p{Lu})/u.test(text.slice(end, end + 3))
-    const last = /[\p{L}\p{M}]*\.$/u.exec(text.slice(0, end))?.[0] ?? ''
-    const isTitle = this.#rules.titles.includes(this.#small(last))
+    const { titles, words } = this.#rules
+    const isTitle = titles.some((title) => words[title] === said)
     return { said: isLast && !isTitle ? `${said}.` : said, end }
   }
 
   /** A known abbreviation that is written without its full stop, or with one in a sentence. */
   #shortened(text: string, said: string, end: number): Read {
     return { said, end: /^\. [\p{Ll}\p{N}]/u.test(text.slice(end, end + 3)) ? end + 1 : end }
-  }
-
-  #isWord(word: string, isSingle: boolean): boolean {
-    if (!this.#patterns.script.test(word)) return false
-    if (/^.$/u.test(word)) return isSingle
-    if (this.#rules.script !== 'Latin') return true
-    if (!/\p{Ll}/u.test(word))
-      return word.length >= CAPITALS_MIN || this.#rules.capitals.includes(word)
-    if (/\p{Ll}\p{M}*\p{Lu}/u.test(word)) return false
-    return /[aeiouyıæøœ]/.test(word.normalize('NFD').toLowerCase()) || /^[’']/u.test(word)
   }
 
   /** Whether the full stop behind a word stands in a sentence: it shortens the word. */
