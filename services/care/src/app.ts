@@ -127,7 +127,7 @@ export async function createCareApp(deps: CareAppDeps): Promise<ServiceApp> {
         ],
       })
       const signIn = { resource, issuers: config.TRUSTED_ISSUERS.map(signInPlace) }
-      const { CLINIC_NAME: clinic = new URL(baseUrl).host, LANGUAGE: language } = config
+      const { CLINIC_NAME: clinic = '', LANGUAGE: language } = config
       const { TIME_ZONE: timeZone } = config
       const places = { baseUrl, serviceName, clinic, isPrivate, language, timeZone, signIn }
       const files = readPageFiles(places)

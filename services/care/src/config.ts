@@ -189,7 +189,7 @@ const fields = z.object({
     ),
   CLINIC_NAME: textField('a name')
     .optional()
-    .describe('Whose records these are, on a printed list; if unset, the host of BASE_URL.'),
+    .describe('The clinic’s name, on a printed list; if unset, the list names no clinic.'),
   TIME_ZONE: timeZoneField()
     .prefault('UTC')
     .describe(

@@ -207,7 +207,8 @@ CREATE TABLE mcp_event_key (
 CREATE TABLE mcp_unheard (
   uri text COLLATE "C" PRIMARY KEY,
   version bigint NOT NULL,
-  since_ms bigint NOT NULL
+  since_ms bigint NOT NULL,
+  language text -- if anybody has said it
 );
 CREATE TABLE mcp_judged (
   number bigint PRIMARY KEY CHECK (number = 1),

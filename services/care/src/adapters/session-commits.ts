@@ -18,13 +18,13 @@ import {
   type SessionStore,
   type SessionSweep,
   type StoredSession,
-  type StoredUnheard,
   type SweptSession,
 } from '../domain/session-store.ts'
 import { bringBackRows } from './bring-back-rows.ts'
 import { createSolePeers, type SessionPeers } from './session-peers.ts'
 import { beginAlone, findSessions, keepNote, SessionChanges } from './session-rows.ts'
 import type { SideRows } from './side-rows.ts'
+import { readUnheard } from './unheard-rows.ts'
 
 /**
  * Notes may wait while the disk refuses them, about 20 MB. Beyond that none is taken any more: corrections are judged again from
@@ -190,7 +190,6 @@ class SessionCommits implements SessionStore {
 export const openSessionStore = (rows: SideRows, options: SessionStoreOptions): SessionStore =>
   new SessionCommits(rows, options)
 
-const UNHEARD = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
 /** The first process draws it. */
 const KEEP_KEY = 'INSERT INTO mcp_event_key VALUES (1, $1) ON CONFLICT DO NOTHING'
 const EVENT_KEY = 'SELECT key FROM mcp_event_key'
@@ -200,7 +199,7 @@ async function restoredFrom(rows: SideRows): Promise<RestoredSessions> {
   await rows.transaction((query) => query(KEEP_KEY, [randomBytes(EVENT_KEY_BYTES)]))
   const [sessions, unheard, judged, keys] = await Promise.all([
     findSessions(read),
-    read<StoredUnheard>(UNHEARD),
+    readUnheard(read),
     read<{ readonly place: number }>('SELECT place FROM mcp_judged'),
     read<{ readonly key: Uint8Array }>(EVENT_KEY),
   ])

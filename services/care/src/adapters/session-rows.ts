@@ -46,8 +46,9 @@ const sweepSql = (only: string): string => `DELETE FROM mcp_sessions
   WHERE (created_at_ms <= $1 OR (stream_process IS NULL AND seen_at_ms <= $2)) ${only}
   RETURNING number, CASE WHEN created_at_ms <= $1 THEN 'too-old' ELSE 'idle' END AS reason`
 const [SWEEP, SWEEP_ONE] = [sweepSql(''), sweepSql('AND number = $3')]
-const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3)
-  ON CONFLICT (uri) DO UPDATE SET version = excluded.version, since_ms = excluded.since_ms`
+const KEEP_UNHEARD = `INSERT INTO mcp_unheard VALUES ($1, $2, $3, $4)
+  ON CONFLICT (uri) DO UPDATE
+  SET version = excluded.version, since_ms = excluded.since_ms, language = excluded.language`
 const JUDGED = `INSERT INTO mcp_judged AS j VALUES (1, $1)
   ON CONFLICT (number) DO UPDATE SET place = excluded.place WHERE j.place < excluded.place`
 
@@ -180,8 +181,8 @@ export function keepNote(query: SqlQuery, note: SessionNote, nowMs: number): Pro
     case 'left':
       return query(LEAVE, [note.session, note.epoch, nowMs])
     case 'unheard': {
-      const { uri, version, sinceMs } = note.unheard
-      return query(KEEP_UNHEARD, [uri, version, sinceMs])
+      const { language = null, sinceMs, uri, version } = note.unheard
+      return query(KEEP_UNHEARD, [uri, version, sinceMs, language])
     }
     case 'heard':
       return query('DELETE FROM mcp_unheard WHERE uri = $1', [note.uri])

@@ -39,7 +39,8 @@ CREATE TABLE mcp_event_key (
 CREATE TABLE mcp_unheard (
   uri TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
-  since_ms INTEGER NOT NULL
+  since_ms INTEGER NOT NULL,
+  language TEXT -- if anybody has said it
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE mcp_judged (
   number INTEGER PRIMARY KEY CHECK (number = 1),

@@ -4,15 +4,25 @@ import type { StoredUnheard } from '../domain/session-store.ts'
 import type { UnheardRows } from '../domain/shared-unheard.ts'
 import type { SideRows } from './side-rows.ts'
 
-const READ = 'SELECT uri, version, since_ms AS "sinceMs" FROM mcp_unheard'
+const READ = 'SELECT uri, version, since_ms AS "sinceMs", language FROM mcp_unheard'
 /** One that went unheard keeps its time. */
-const KEEP = `INSERT INTO mcp_unheard VALUES ($1, $2, $3) ON CONFLICT (uri) DO UPDATE SET version = excluded.version`
+const KEEP = `INSERT INTO mcp_unheard VALUES ($1, $2, $3, $4)
+  ON CONFLICT (uri) DO UPDATE SET version = excluded.version, language = excluded.language`
 const JUDGED = `INSERT INTO mcp_judged VALUES (1, $1) ON CONFLICT (number) DO UPDATE SET place = excluded.place`
+
+type Row = Omit<StoredUnheard, 'language'> & { readonly language: string | null }
+
+/** Those that wait. */
+export const readUnheard = async (read: SideRows['read']): Promise<readonly StoredUnheard[]> =>
+  (await read<Row>(READ)).map(({ language, ...row }) => ({
+    ...row,
+    language: language ?? undefined,
+  }))
 
 export const openUnheardRows = (side: SideRows, lease: Pick<Lease, 'require'>): UnheardRows => ({
   read: async () => {
     const [waiting, judged] = await Promise.all([
-      side.read<StoredUnheard>(READ),
+      readUnheard(side.read),
       side.read<{ readonly place: number }>('SELECT place FROM mcp_judged'),
     ])
     return { waiting, judgedTo: judged[0]?.place }
@@ -21,7 +31,9 @@ export const openUnheardRows = (side: SideRows, lease: Pick<Lease, 'require'>): 
     await side.transaction((query) =>
       Promise.all([
         lease.require(query, epoch),
-        ...corrections.map(({ sinceMs, uri, version }) => query(KEEP, [uri, version, sinceMs])),
+        ...corrections.map(({ language = null, sinceMs, uri, version }) =>
+          query(KEEP, [uri, version, sinceMs, language]),
+        ),
         query(JUDGED, [judgedTo]),
       ]),
     )

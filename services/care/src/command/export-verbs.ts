@@ -95,11 +95,11 @@ export const exportVerb: CommandVerb = {
     const config = storeConfig(call.terminal)
     const reader = await openRecordReader(config)
     try {
-      const exported = reader.exportLines(query)
+      const exportLines = () => reader.exportLines(query)
       const lines =
         fhir === undefined
-          ? exported
-          : fhirBundle(exported, { baseUrl: config.BASE_URL, type: fhir })
+          ? exportLines()
+          : fhirBundle(exportLines, { baseUrl: config.BASE_URL, type: fhir })
       const output = call.text('output')
       if (output === undefined) for await (const line of lines) call.terminal.print(line)
       else await writeLines(output, lines)

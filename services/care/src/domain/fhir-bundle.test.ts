@@ -32,10 +32,10 @@ afterEach(async () => {
 })
 
 const add = (over: Partial<NewRecord> = {}) => store.append(storeRecord(over))
+const exportLines = () => store.exportLines({ audiences: ['user', 'assistant'] })
 const exported = async (type: FhirBundleType = 'collection'): Promise<Exported> => {
-  const lines = store.exportLines({ audiences: ['user', 'assistant'] })
   let text = ''
-  for await (const line of fhirBundle(lines, { baseUrl: BASE_URL, type })) text += `${line}\n`
+  for await (const line of fhirBundle(exportLines, { baseUrl: BASE_URL, type })) text += `${line}\n`
   return JSON.parse(text) as Exported
 }
 const resourcesOf = ({ entry = [] }: Exported) => entry.flatMap(({ resource }) => resource ?? [])
@@ -109,14 +109,16 @@ describe('an export as a FHIR R4 bundle', () => {
     })
   })
 
-  test('C40: a withdrawal, and what it withdraws, are entered in error; what came after is current, and all of it valid', async () => {
+  test('C40: a withdrawal, and every version before it, are entered in error, as a read of them says; what came after is current, and all of it valid', async () => {
     for (const value of ['One.', 'Two.']) await add({ value })
     await add({ value: '', status: 'wrong-person' })
     const statuses = async () => documentsOf(await exported()).map(({ status }) => status)
     const wrong = 'entered-in-error'
-    expect(await statuses()).toEqual(['superseded', wrong, wrong])
+    expect(await statuses()).toEqual([wrong, wrong, wrong])
     await add({ value: 'Four.' })
-    expect(await statuses()).toEqual(['superseded', wrong, wrong, 'current'])
+    expect(await statuses()).toEqual([wrong, wrong, wrong, 'current'])
+    await add({ value: 'Five.' })
+    expect(await statuses()).toEqual([wrong, wrong, wrong, 'superseded', 'current'])
     const bundle = await exported('transaction')
     expect(judge(bundle)).toMatchObject({ valid: true })
     validateResource(bundle)
@@ -127,7 +129,7 @@ describe('an export as a FHIR R4 bundle', () => {
     })
     expect(withdrawal?.content[0]?.attachment.data).toBeUndefined()
     const codes = provenancesOf(bundle).map(({ activity }) => activity?.coding?.[0]?.code)
-    expect(codes).toEqual(['CREATE', 'UPDATE', 'NULLIFY', 'UPDATE'])
+    expect(codes).toEqual(['CREATE', 'UPDATE', 'NULLIFY', 'UPDATE', 'UPDATE'])
   })
 
   test('C40: a server that held a record as current holds it as entered in error', async () => {

@@ -37,47 +37,59 @@ const systemsOf = (baseUrl: string) => ({
 
 type Systems = ReturnType<typeof systemsOf>
 
-/**
- * The lines of a Bundle, from those of an export. Memory holds the newest version of each chain. Broken versions are left out,
- * as in every answer: `care verify` on an export names them.
- */
-export async function* fhirBundle(
-  lines: AsyncIterable<string>,
-  { baseUrl, type }: { readonly baseUrl: string; readonly type: FhirBundleType },
-): AsyncGenerator<string> {
-  const systems = systemsOf(baseUrl)
-  const newest = new Map<string, CareRecord>()
-  let separator = ''
-  const write = (record: CareRecord, status: Status): string => {
-    const entries = entriesOf(record, { status, systems, type })
-    const line = separator + entries.map((entry) => JSON.stringify(entry)).join()
-    separator = ','
-    return line
-  }
-  yield `{"resourceType":"Bundle","type":"${type}","entry":[`
+/** Records of an export. Broken versions are left out, as in every answer: `care verify` on an export names them. */
+async function* recordsIn(lines: AsyncIterable<string>): AsyncGenerator<CareRecord> {
   for await (const line of lines) {
     // Our own store's lines, just written.
     const exported = JSON.parse(line) as ExportLine
     // A chain that was moved aside is no record any more.
     if (exported.kind !== 'version' || parseRecordUri(exported.uri) === undefined) continue
     const record = readJournalEntry(exported.entry)
-    if (record === undefined) continue
+    if (record !== undefined) yield record
+  }
+}
+
+/** By chain, the last version that withdraws what its record has said until then (C40). */
+async function findWithdrawals(lines: AsyncIterable<string>): Promise<Map<string, number>> {
+  const withdrawals = new Map<string, number>()
+  for await (const record of recordsIn(lines))
+    if (record.status !== undefined) withdrawals.set(chainUri(record), record.version)
+  return withdrawals
+}
+
+/**
+ * The lines of a Bundle, from those of an export, which is read twice: a withdrawal is of all versions before it. Memory holds the
+ * newest version of each chain.
+ */
+export async function* fhirBundle(
+  exportLines: () => AsyncIterable<string>,
+  { baseUrl, type }: { readonly baseUrl: string; readonly type: FhirBundleType },
+): AsyncGenerator<string> {
+  const systems = systemsOf(baseUrl)
+  const withdrawals = await findWithdrawals(exportLines())
+  const newest = new Map<string, CareRecord>()
+  let separator = ''
+  const write = (record: CareRecord, held: 'current' | 'superseded'): string => {
+    // A version that withdraws says nothing itself: a reader takes neither it nor what it withdraws for what held.
+    const isWithdrawn = record.version <= (withdrawals.get(chainUri(record)) ?? 0)
+    const status = isWithdrawn ? 'entered-in-error' : held
+    const entries = entriesOf(record, { status, systems, type })
+    const line = separator + entries.map((entry) => JSON.stringify(entry)).join()
+    separator = ','
+    return line
+  }
+  yield `{"resourceType":"Bundle","type":"${type}","entry":[`
+  for await (const record of recordsIn(exportLines())) {
     const uri = chainUri(record)
     const older = newest.get(uri)
-    if (older !== undefined) yield write(older, statusOf(older, record))
+    if (older !== undefined) yield write(older, 'superseded')
     newest.set(uri, record)
   }
-  for (const record of newest.values()) yield write(record, statusOf(record, undefined))
+  for (const record of newest.values()) yield write(record, 'current')
   yield ']}'
 }
 
 type Status = 'current' | 'superseded' | 'entered-in-error'
-
-/** A version that withdraws says nothing itself, so a reader takes neither it nor what it withdraws for what holds (C40). */
-function statusOf(record: CareRecord, next: CareRecord | undefined): Status {
-  if (record.status !== undefined || next?.status !== undefined) return 'entered-in-error'
-  return next === undefined ? 'current' : 'superseded'
-}
 
 function entriesOf(
   record: CareRecord,

@@ -128,7 +128,7 @@ export function describeFreeing(
       }
       const bundle = (
         await collect(
-          fhirBundle(suite.store.exportLines({ audiences: AUDIENCES }), {
+          fhirBundle(() => suite.store.exportLines({ audiences: AUDIENCES }), {
             baseUrl: 'http://care.test',
             type: 'collection',
           }),

@@ -11,6 +11,8 @@ const OTHER_LETTERS: ReadonlyMap<string, string> = new Map(
   Object.entries({ ı: 'i', ς: 'σ', ى: 'ي', ی: 'ي', ک: 'ك', ة: 'ه' }),
 )
 const LETTER = /[ßæœøđðþłħıςىیکة]/gu
+/** A sound has a sign in either of two scripts, 0x60 apart: くすり is クスリ. */
+const KATAKANA = /[ァ-ヶヽヾ]/gu
 const TWO_FOR_ONE = /([aou])e/g
 /** Accents, Arabic vowel marks, and the points of Hebrew; not the vowels of Indic scripts, nor the marks of kana. */
 const ACCENT = /(?![\u3099\u309A])(?=\p{M})\p{Script=Inherited}|[\u0591-\u05C7]/gu
@@ -43,6 +45,7 @@ const foldOthers = (text: string): string =>
     .replace(LETTER, (each) => LETTERS.get(each) ?? OTHER_LETTERS.get(each) ?? each)
     .replace(/\p{Nd}/gu, asciiDigit)
     .normalize('NFC')
+    .replace(KATAKANA, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0x60))
 
 /** Digits of a script stand in order behind its zero. */
 function asciiDigit(digit: string): string {

@@ -203,7 +203,7 @@ export function describeSessionStore(
     })
 
     it('C29: what nobody has heard is kept until somebody has', async () => {
-      const unheard = { uri: TEA, version: 2, sinceMs: 1_780_300_800_000 }
+      const unheard = { uri: TEA, version: 2, sinceMs: 1_780_300_800_000, language: 'de' }
       under.store.save([
         { kind: 'unheard', unheard },
         { kind: 'unheard', unheard: { ...unheard, version: 3 } },

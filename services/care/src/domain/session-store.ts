@@ -97,6 +97,8 @@ export type StoredUnheard = {
   readonly version: number
   /** Unix milliseconds. */
   readonly sinceMs: number
+  /** BCP 47; undefined if nobody has said it. */
+  readonly language: string | undefined
 }
 
 /** The stored state, as a process finds it at start. */

@@ -6,7 +6,6 @@
  */
 import type { Lease } from '@tallystick/journal-store'
 import { BoundedMap, type Clock, parseIsoTime } from '@tallystick/service-kit'
-import { chainUri } from '../wire/record-uri.ts'
 import { placeBehind, type RecordStore } from './record-store.ts'
 import type { StoredUnheard } from './session-store.ts'
 import {
@@ -14,6 +13,7 @@ import {
   speakableFrom,
   UNHEARD_MAX,
   type UnheardCorrections,
+  waitingCorrection,
 } from './unheard-corrections.ts'
 
 /** How often rows are looked at, milliseconds: what somebody heard elsewhere is out of the list within it. */
@@ -56,8 +56,7 @@ async function judge({ clock, records, rows }: Deps, epoch: number): Promise<voi
   const corrections: StoredUnheard[] = []
   for await (const { previous, record } of speakableFrom(judgedTo ?? to, to, records)) {
     const sinceMs = parseIsoTime(record.writtenAt) ?? clock.unixMs()
-    if (isCorrection(record, previous))
-      corrections.push({ uri: chainUri(record), version: record.version, sinceMs })
+    if (isCorrection(record, previous)) corrections.push(waitingCorrection(record, sinceMs))
   }
   await rows.judge({ corrections, judgedTo: to }, epoch)
 }

@@ -44,6 +44,14 @@ export async function* speakableFrom(from: number, to: number, { behind, revisio
 export const isCorrection = (record: CareRecord, previous: CareRecord | undefined): boolean =>
   record.audience === 'user' && previous !== undefined && previous.value !== record.value
 
+/** A correction as it is kept until somebody hears it. */
+export const waitingCorrection = (record: CareRecord, sinceMs: number): StoredUnheard => ({
+  uri: chainUri(record),
+  version: record.version,
+  sinceMs,
+  language: record.language,
+})
+
 export type UnheardCorrections = {
   /** A version was written here. An earlier correction of the same record that went unheard keeps its start time. */
   readonly written: (record: CareRecord, previous: CareRecord | undefined, place: number) => void
@@ -103,8 +111,9 @@ export function createUnheardCorrections(deps: {
     if (waitMs === 0 || !isCorrection(record, previous)) return
     const uri = chainUri(record)
     const sinceMs = waiting.get(uri)?.sinceMs ?? parseIsoTime(record.writtenAt) ?? clock.unixMs()
-    waiting.set(uri, { uri, version: record.version, sinceMs })
-    store.save([{ kind: 'unheard', unheard: { uri, version: record.version, sinceMs } }, judged()])
+    const unheard = waitingCorrection(record, sinceMs)
+    waiting.set(uri, unheard)
+    store.save([{ kind: 'unheard', unheard }, judged()])
     const [oldest] = waiting.keys()
     if (waiting.size > UNHEARD_MAX && oldest !== undefined) forget(oldest)
     arm()

@@ -364,7 +364,8 @@ function guardsOf(deps: McpEndpointDeps) {
   }
 }
 
-const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection => ({
+/** As the operator is told of it, by the webhook and in lists. */
+export const shownUnheard = ({ sinceMs, ...known }: StoredUnheard): UnheardCorrection => ({
   ...known,
   since: new Date(sinceMs).toISOString(),
 })

@@ -27,7 +27,8 @@ const SEARCHES: readonly (readonly [value: string, queries: readonly string[], n
   ['Take co-codamol at night.', ['cocodamol', 'co-codamol', 'co codamol', 'codamol', 'CO‑CODAMOL']],
   ['İlaç sabah alınır.', ['ilaç', 'İLAÇ', 'ilac', 'ILAÇ', 'alinir']],
   ['Łukasz: ibuprom.', ['lukasz', 'ŁUKASZ']],
-  ['ジゴキシンを飲む', ['ジゴキシン', 'ｼﾞｺﾞｷｼﾝ', '飲む'], 'シコキ'],
+  ['ジゴキシンを飲む', ['ジゴキシン', 'ｼﾞｺﾞｷｼﾝ', '飲む', 'じごきしん', '飲ム'], 'シコキ'],
+  ['くすりは朝、コーヒーの後', ['クスリ', 'ｸｽﾘ', 'くすり', 'こーひー'], 'グスリ'],
   ['दवा सुबह लें', ['दवा'], 'दवी'],
   ['Ωμέγα τρία ΓΙΑΤΡΟΣ', ['ωμεγα', 'γιατρος', 'Ωμέγα']],
 ]

@@ -31,6 +31,13 @@ describe('C29: a correction that nobody has heard', () => {
     expect(fixture.endpoint.figures().unheard).toBe(1)
   })
 
+  it('C37: carries the record’s language, in which its reader calls the person', async () => {
+    await fixture.write({ domain: 'tea', value: 'zehn', language: 'de' })
+    await fixture.write({ domain: 'tea', value: 'zwanzig', language: 'de-AT' })
+    fixture.clock.advanceMs(10 * MINUTE_MS)
+    expect(alerts()).toEqual([{ ...SILENT, language: 'de-AT' }])
+  })
+
   it('keeps its time when it is corrected again, and is named by its newest version', async () => {
     await correct()
     fixture.clock.advanceMs(9 * MINUTE_MS)

@@ -44,7 +44,7 @@ type PagePlaces = {
   readonly baseUrl: string
   /** The name in its headers and `_meta` keys. */
   readonly serviceName: string
-  /** Whose records these are, for paper. */
+  /** Whose records these are, for paper; empty if nobody has said it. */
   readonly clinic: string
   /** Whether `/verify` asks for a token before it shows names (C33). */
   readonly isPrivate: boolean

@@ -110,7 +110,8 @@ describe.skipIf(cannotRunReason !== undefined)(`a clinic’s pages ${cannotRunRe
     await clinician.click('#send')
     await clinician.waitForSelector('text=Version 2 is stored', WAIT)
 
-    // The device of a home hears both.
+    // The device of a home hears both, and its list is the clinic's on paper.
+    expect(await text(heron, '#records .as-of')).toMatch(/^Hill Clinic\. As of /)
     await heron.waitForSelector('article[data-kind="correction"]', WAIT)
     expect(await text(heron, '#records .said')).toBe('Take twelve drops at noon.')
     expect(await text(heron, '#records')).toContain('Dr Osei')

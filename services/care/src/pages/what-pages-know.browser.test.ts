@@ -153,6 +153,23 @@ describePages((pages) => {
     expect(await axeFindings(echo, { inDarkToo: true })).toEqual([])
   })
 
+  it('C37, C39: a page that stays open over midnight says "yesterday" of what was written today', async () => {
+    const service = await pages.start()
+    await service.write(medication)
+    const echo = await pages.listen({ hasClock: true })
+    await service.write({ ...medication, value: corrected })
+    await expect.poll(() => text(echo, `${newest} .age`), WAIT).toMatch(/Changed today/)
+    const token = service.token('care.write care.read.user')
+    const clinician = await pages.visit(`/clinician.html#token=${token}`, { hasClock: true })
+    await fillWrite(clinician, { patient: medication.patient, domain: medication.domain })
+    await expect.poll(() => text(clinician, '#before .age'), WAIT).toMatch(/Changed today/)
+    service.network.cut()
+    for (const page of [echo, clinician]) await page.clock.fastForward('24:00:00')
+    await expect.poll(() => text(clinician, '#before .age'), WAIT).toMatch(/Changed yesterday/)
+    for (const place of ['#records', newest])
+      await expect.poll(() => text(echo, `${place} .age`), WAIT).toMatch(/Changed yesterday/)
+  })
+
   it('C39: a correction that was missed says when it was shown, and not "now"', async () => {
     const service = await pages.start()
     await service.write(medication)

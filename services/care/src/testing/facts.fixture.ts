@@ -10,8 +10,11 @@ import { expect } from 'vitest'
 import { runCare } from '../command/run-care.ts'
 import { readEvent } from '../domain/event-subscription.ts'
 import { fhirBundle } from '../domain/fhir-bundle.ts'
+import { waitingCorrection } from '../domain/unheard-corrections.ts'
 import { EventReader } from '../mcp/event-reader.fixture.ts'
 import { initializeBody } from '../mcp/mcp.fixture.ts'
+import { shownUnheard } from '../mcp/mcp-endpoint.ts'
+import { modernBody, modernHeaders } from '../mcp/modern.fixture.ts'
 import { type CareService, createCareService } from '../service.ts'
 import { BASE_URL, RESOURCE, signatureOf, testConfig, testEnvironment } from './care.fixture.ts'
 import { EVENTS_ENVIRONMENT } from './event-receiver.fixture.ts'
@@ -95,7 +98,8 @@ function makeSpeakingProgram(): string {
 }
 
 /** Requests of one host, in a session that it opens. */
-function createHost({ app }: Pick<CareService, 'app'>, token: string) {
+function createHost({ app }: Pick<CareService, 'app'>, mint: (audience: string) => string) {
+  const token = mint(RESOURCE)
   const bearer = { authorization: `Bearer ${token}`, host: 'care.test' }
   const json = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
   let session = ''
@@ -125,6 +129,20 @@ function createHost({ app }: Pick<CareService, 'app'>, token: string) {
       const answer = await post(message, { 'mcp-session-id': session })
       return answer.json<{ readonly result?: Result }>().result
     },
+    /** The types of events that a webhook can subscribe to. */
+    eventNames: async (): Promise<readonly string[]> => {
+      const headers = { ...modernHeaders('events/list'), host: 'care.test' }
+      const authorization = `Bearer ${mint(`${RESOURCE}/2026-07-28`)}`
+      const answer = await app.inject({
+        method: 'POST',
+        url: '/mcp/2026-07-28',
+        headers: { ...headers, authorization },
+        payload: modernBody('events/list'),
+      })
+      if (answer.statusCode !== 200) throw new Error(answer.body)
+      const { result } = answer.json<{ result: { events: readonly { readonly name: string }[] } }>()
+      return result.events.map(({ name }) => name)
+    },
     get: async (url: string): Promise<string> => {
       const headers = { ...bearer, accept: 'application/json' }
       const { body, statusCode } = await app.inject({ url, headers })
@@ -152,7 +170,7 @@ const createWriter =
 const createOutbox = ({ store }: Pick<CareService, 'store'>) => ({
   /** A FHIR bundle of a record, with its sentences in the clear. */
   fhir: async ({ slot }: About): Promise<string> => {
-    const lines = store.exportLines({ audiences: ['user'], slot })
+    const lines = () => store.exportLines({ audiences: ['user'], slot })
     let text = ''
     for await (const part of fhirBundle(lines, { baseUrl: BASE_URL, type: 'collection' }))
       text += part
@@ -166,6 +184,12 @@ const createOutbox = ({ store }: Pick<CareService, 'store'>) => ({
     const placed = await store.behind({ reach, from: 0, limit: 99, domain })
     const made = await Promise.all(placed.map((row) => readEvent(store, { row, cursor: '' })))
     return JSON.stringify(made.map((found) => found?.event))
+  },
+  /** What the operator's webhook is told of a record's second version, if nobody hears of it. */
+  alert: async ({ slot }: About): Promise<string> => {
+    const found = await store.version(slot, 2)
+    if (found.kind !== 'found') return found.kind
+    return JSON.stringify(shownUnheard(waitingCorrection(found.record, START_MS)))
   },
 })
 
@@ -192,17 +216,19 @@ export async function startFacts() {
   const environment = { PATH: `${programs}:${process.env['PATH'] ?? ''}` }
   const service = await createCareService({ config, clock, environment, followsDatabase: false })
   const { stop, url } = await startListening(service)
-  const token = mintToken({
-    sub: 'host',
-    scope: 'care.read.user care.write',
-    audience: RESOURCE,
-    typ: 'care+jwt',
-    key: config.TOKEN_SECRET,
-    nowSeconds: START_MS / 1_000,
-    lifetimeSeconds: LIFETIME_SECONDS,
-    jti: 'facts',
-  })
-  const { call, get, open } = createHost(service, token)
+  const mint = (audience: string): string =>
+    mintToken({
+      sub: 'host',
+      scope: 'care.read.user care.write',
+      audience,
+      typ: 'care+jwt',
+      key: config.TOKEN_SECRET,
+      nowSeconds: START_MS / 1_000,
+      lifetimeSeconds: LIFETIME_SECONDS,
+      jti: 'facts',
+    })
+  const token = mint(RESOURCE)
+  const { call, eventNames, get, open } = createHost(service, mint)
   const write = createWriter(service, clock)
   const care = createCommand({ ...testEnvironment, ...variables }, clock)
   const abouts = FACTS.map(aboutFact)
@@ -221,8 +247,11 @@ export async function startFacts() {
     call,
     capabilities,
     care,
+    eventNames,
     get,
     ...createOutbox(service),
+    url,
+    token,
     /** Frames that the first session's stream has carried. */
     heard: () => stream.events.flatMap(({ message }) => message ?? []),
     /** Reads a record, and waits until that is noted: a row takes its time to be written, on PostgreSQL over a socket. */

@@ -10,6 +10,10 @@ const unheardCorrection = z.object({
   uri: z.string().meta({ examples: [uriExample] }),
   version: z.int().min(2).describe('The newest correction.'),
   since: z.string().describe('ISO 8601 time of the first correction that nobody has heard.'),
+  language: z
+    .string()
+    .optional()
+    .describe('BCP 47 tag of the record’s sentence; absent if nobody has said it.'),
 })
 
 export type UnheardCorrection = z.infer<typeof unheardCorrection>

@@ -5,7 +5,8 @@ import { languageAttributes } from '../../wire/language-tag.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { WriteAnswer } from '../../wire/write.ts'
 import { WRITE_SKEW_SECONDS_MAX } from '../../wire/write-limits.ts'
-import { aroundAttributes, type Before, readableUri, valueAttributes } from './read-record.ts'
+import { ageLine } from './age-line.ts'
+import { type Before, readableUri, valueAttributes } from './read-record.ts'
 import { clinicTime, countWord, pageAttributes, word } from './words.ts'
 import type { WriteOutcome } from './write-record.ts'
 
@@ -44,7 +45,7 @@ function beforeParts(before: Before): readonly HTMLElement[] {
       'p',
       { class: 'hint' },
       `${word('versionIs', { version: record.version })} `,
-      element('bdi', aroundAttributes(record.language), record.ageLine),
+      ageLine('bdi', record),
     ),
     ...(slot.audience === 'assistant' ? [hint(word('internalOnly'))] : []),
   ]

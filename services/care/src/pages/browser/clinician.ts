@@ -8,6 +8,7 @@ import { CARE_SCOPES, mayRead } from '../../domain/scopes.ts'
 import { languageAttributes } from '../../wire/language-tag.ts'
 import type { Withdrawal } from '../../wire/records.ts'
 import { WRITE_KNOWN_MS } from '../../wire/write-limits.ts'
+import { AGE_MS, refreshAges } from './age-line.ts'
 import { showOutcome, showPreview } from './clinician-view.ts'
 import { type Before, createRecordReader, readKnownSlots } from './read-record.ts'
 import { mayPublish, readSignIn, type SignIn, signInWords } from './sign-in.ts'
@@ -298,6 +299,8 @@ pageElement('sign-out').addEventListener('click', () => {
   useToken('')
 })
 addEventListener('pagehide', () => reader.end())
+// The page may stay open over midnight.
+setInterval(refreshAges, AGE_MS)
 onFragment((carried) => {
   secret.value = carried.get('secret') ?? secret.value
   for (const name of ['patient', 'domain', 'authorId', 'authorLabel']) {

@@ -5,8 +5,8 @@
 import { actionButton, element, pageElement, pageFact, put } from '@tallystick/service-kit/browser'
 import { saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
+import { ageLine, paperLine } from './age-line.ts'
 import type { RecordChange } from './follow-records.ts'
-import { dayText } from './list-age.ts'
 import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
 import { clinicTime, localeOfPage, word } from './words.ts'
 
@@ -39,11 +39,6 @@ const name = (text: string): HTMLElement => element('span', { class: 'name' }, e
 const said = (tag: 'p' | 'q', kind: string, record: ShownRecord): HTMLElement =>
   element(tag, { class: kind, ...valueAttributes(record) }, elementText(saidBy(record)))
 
-function ageLine({ ageLine: text, isStale, language }: ShownRecord): HTMLElement {
-  const kind = isStale ? 'note warn name' : 'hint name'
-  return element('p', { class: kind, ...aroundAttributes(language) }, text)
-}
-
 /**
  * Puts a message about a record on top of the live region, in one step so that it is announced as a whole. An earlier
  * message about the same record is removed, so that a sentence that no longer holds does not stay.
@@ -74,7 +69,7 @@ export function announce(change: ToAnnounce): void {
     title,
     // First what holds: a long sentence that is taken back would push it off the screen of a phone.
     said('p', 'said now', record),
-    ageLine(record),
+    ageLine('p', record),
     ...('previous' in change ? takenBack(change) : []),
   ])
   put('arrival', arrivalText(record.writtenAt))
@@ -121,12 +116,8 @@ function recordCard(record: ShownRecord): HTMLElement {
       element('span', { class: 'faint' }, word('version', { version: record.version })),
     ),
     said('p', 'said', record),
-    ageLine(record),
-    element(
-      'p',
-      { class: 'on-paper' },
-      word('writtenOn', { date: dayText(Date.parse(record.writtenAt)) }),
-    ),
+    ageLine('p', record),
+    paperLine(record),
   )
 }
 
@@ -152,7 +143,8 @@ function printAlone(group: Element): void {
 
 /** Whose lists these are and of when, at the head of each; only paper shows it. */
 export function showOnPaper(asOf: string): void {
-  const words = `${pageFact('clinic')}. ${asOf}`
+  const clinic = pageFact('clinic')
+  const words = clinic === '' ? asOf : `${clinic}. ${asOf}`
   for (const place of document.querySelectorAll('#records .as-of'))
     if (place.textContent !== words) place.textContent = words
 }

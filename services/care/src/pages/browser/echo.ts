@@ -1,5 +1,6 @@
 /** The echo page: the assistant's side of a correction. It takes a token, listens over MCP, shows, announces and speaks. */
 import { onFragment, pageElement, put } from '@tallystick/service-kit/browser'
+import { AGE_MS, refreshAges } from './age-line.ts'
 import {
   announce,
   announceGone,
@@ -18,8 +19,6 @@ import { offerSignIn } from './sign-in-buttons.ts'
 import { createSpeaker } from './speaker.ts'
 import { countWord, word } from './words.ts'
 
-/** How often the age of the list is looked at. */
-const AGE_MS = 1_000
 /** Ages and staleness change without a write, so everything is read again this often. */
 const REFRESH_MS = 300_000
 
@@ -101,6 +100,7 @@ function showAge(): void {
   put('records-title', title)
   put('as-of', words)
   showOnPaper(onPaper)
+  refreshAges()
   pageElement('count').hidden = !isFresh
   cards.classList.toggle('aged', !isFresh)
   if (!isLive()) return

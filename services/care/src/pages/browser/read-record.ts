@@ -19,10 +19,12 @@ import { word } from './words.ts'
 /** The newest version of a record, as a read gives it (C10). */
 export type ShownRecord = Pick<
   RecordMeta,
-  'uri' | 'version' | 'value' | 'status' | 'language' | 'writtenAt' | 'authorLabel'
+  'uri' | 'version' | 'value' | 'status' | 'language' | 'writtenAt' | 'authorLabel' | 'staleAfter'
 > & {
-  /** A record's age in words for a person. */
-  readonly ageLine: string
+  /** A record's age in words for a person, when it was read. */
+  readonly age: string
+  /** Unix milliseconds, by this browser's clock. */
+  readonly readAtMs: number
   readonly isStale: boolean
   /** The sentence that takes back the previous version. */
   readonly retraction: string | undefined
@@ -92,7 +94,7 @@ export async function readRecord(session: McpSession, uri: string) {
   const read = await readContent(session, uri)
   if (read.kind !== 'found') return read
   const { _meta: meta } = read.content
-  const { authorLabel, language, version, value, status, writtenAt } = meta
+  const { authorLabel, language, version, value, staleAfter, status, writtenAt } = meta
   const said = (what: 'age' | 'retraction'): string | undefined => {
     const text = meta[`${serviceName()}/${what}`]
     return typeof text === 'string' ? text : undefined
@@ -105,7 +107,9 @@ export async function readRecord(session: McpSession, uri: string) {
     language,
     writtenAt,
     authorLabel,
-    ageLine: said('age') ?? '',
+    staleAfter,
+    age: said('age') ?? '',
+    readAtMs: Date.now(),
     isStale: meta.stale,
     retraction: said('retraction'),
   }
