@@ -1,6 +1,8 @@
 // C49: a person's credentials have a beginning, and whatever is older than it is dead.
+
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import { decodeJwt } from 'jose'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -47,6 +49,8 @@ async function signedIn(name: string) {
   expect(await next()).toContain(`You are signed in as`)
   return { browser, tokens, next, url }
 }
+
+explainsItsVerbs('tallystick-issuer', (list) => runIssuerCommand(list.join(' ')))
 
 describe('C49: credentials that were replaced', () => {
   it.each([

@@ -45,6 +45,7 @@ const addUserVerb: CommandVerb = {
   usage: '--file PATH --name NAME --scope SCOPE [--scope SCOPE] [--label LABEL] [--role ROLE]',
   summary:
     'adds a person or replaces one, whose sign-ins end; the password comes from standard input',
+  example: 'add-user --file users.json --name ann --scope care.read.user < password.txt',
   options: { file: 'text', name: 'text', scope: 'texts', label: 'text', role: 'texts' },
   run: async (call) => {
     const [path = '', name = ''] = [call.text('file'), call.text('name')]
@@ -104,6 +105,7 @@ const removeUserVerb: CommandVerb = {
   name: 'remove-user',
   usage: 'NAME --file PATH',
   summary: 'removes a person, whose sign-ins end; a later one of that name inherits nothing',
+  example: 'remove-user ann --file users.json',
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -136,6 +138,7 @@ const signOutVerb: CommandVerb = {
   usage: 'NAME [--file PATH]',
   summary:
     'ends all sessions and refresh tokens of a person; the file is USERS_PATH or, for `up:…`, DATABASE_PATH; with DATABASE_URL `up:…` needs none',
+  example: 'sign-out ann --file users.json',
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -159,6 +162,7 @@ const dropKeyVerb: CommandVerb = {
   usage: 'KID [--file PATH]',
   summary:
     'removes a signing key that others may know; its tokens are refused from the next start on, with DATABASE_URL within seconds',
+  example: 'drop-key KID --file keys.json',
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -185,6 +189,7 @@ const rotateVerb: CommandVerb = {
   usage: '[--file PATH]',
   summary:
     'adds a signing key that is used from the next start on, with DATABASE_URL by every process after a minute; the one before stays published',
+  example: 'rotate-keys --file keys.json',
   options: { file: 'text' },
   run: async (call) => {
     const path = call.text('file')
@@ -218,7 +223,7 @@ export async function runAdmin(terminal: CommandTerminal): Promise<ExitCode> {
       title: 'people and signing keys of the authorization server',
       verbs: [addUserVerb, removeUserVerb, signOutVerb, rotateVerb, dropKeyVerb],
       notes: NOTES,
-      refusalOf: (error) =>
+      explainRefusal: (error) =>
         error instanceof PrivateFileUnusable || error instanceof GrantStoreUnavailable
           ? withCauses(error.message, error)
           : undefined,

@@ -16,7 +16,7 @@ import { manualClock } from './manual-clock.ts'
 
 class StoreDown extends Error {}
 
-const refusalOf = (error: unknown): string | undefined =>
+const explainRefusal = (error: unknown): string | undefined =>
   error instanceof StoreDown ? 'the store' : undefined
 
 async function run(
@@ -30,6 +30,7 @@ async function run(
     name: 'weigh',
     usage: '[--unit NAME] [--of NAME …] [--quiet] FILE',
     summary: 'weighs one file',
+    example: 'weigh --unit g box.txt',
     options: { unit: 'text', of: 'texts', quiet: 'flag', 'lifetime-seconds': 'text' },
     wordsMax: 1,
     run: async (call) => {
@@ -38,7 +39,7 @@ async function run(
     },
   }
   const code = await runCommand(
-    { name: 'scale', title: 'weighs', verbs: [verb], notes: ['A note.'], refusalOf },
+    { name: 'scale', title: 'weighs', verbs: [verb], notes: ['A note.'], explainRefusal },
     {
       arguments: list,
       environment,
@@ -79,7 +80,7 @@ describe('a command', () => {
       const { code, printed } = await run(list)
       expect(code).toBe(0)
       expect(printed).toBe(
-        'scale: weighs\n\n  scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE\n      weighs one file\n\nA note.',
+        'scale: weighs\n\n  scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE\n      weighs one file\n\nA note.\nAn example of each: scale VERB --help.',
       )
     },
   )
@@ -106,8 +107,42 @@ describe('a command', () => {
     })
   })
 
+  it('says which verb and which option were probably meant', async () => {
+    expect((await run(['wegh'])).errors).toContain('Did you mean weigh?')
+    expect((await run(['we'])).errors).toContain('Did you mean weigh?')
+    expect((await run(['weigh', '--qiet'])).errors).toMatch(
+      /^There is no --qiet. Did you mean --quiet\? /,
+    )
+  })
+
+  it.each(['--help', '-h'])(
+    'explains a verb with %s, with an example, and exits 0',
+    async (flag) => {
+      const { code, printed } = await run(['weigh', 'box', flag])
+      expect([code, printed.split('\n')]).toEqual([
+        0,
+        [
+          'Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE',
+          '  weighs one file',
+          '',
+          'Example: scale weigh --unit g box.txt',
+        ],
+      ])
+    },
+  )
+
+  it('says its version', async () => {
+    const { code, printed } = await run(['--version'])
+    expect([code, printed]).toEqual([0, expect.stringMatching(/^scale \d+\.\d+\.\d+$/)])
+  })
+
+  it('names an unknown option without its value, and exits 2', async () => {
+    const { code, errors } = await run(['weigh', '--secret', 's3cr3t'])
+    expect([code, errors]).toEqual([2, expect.stringMatching(/^There is no --secret. Usage: /)])
+    expect(errors).not.toContain('s3cr3t')
+  })
+
   it.each([
-    ['an unknown option', ['weigh', '--secret', 's3cr3t']],
     ['one word too many', ['weigh', 'box', 's3cr3t']],
     ['an option without its value', ['weigh', '--unit']],
   ])('refuses %s with the usage, repeats no value, and exits 2', async (_, list) => {

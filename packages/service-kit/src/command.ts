@@ -2,11 +2,12 @@
  * A service's command-line tool: a table of verbs, and the way from an argument list to an exit code. Nothing here knows
  * a verb; each command has its own table.
  */
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
+import { isSlip } from './variable-slips.ts'
 
 /** Where a command reads and writes; a test brings its own. */
 export type CommandTerminal = {
@@ -51,6 +52,8 @@ export type CommandVerb = {
   readonly usage?: string
   /** One line for the list of verbs. */
   readonly summary: string
+  /** A call that works, as typed behind the command's name: `erase care://ann/plan --by dr-osei --reason "asked to"`. */
+  readonly example: string
   readonly options?: Readonly<Record<string, 'text' | 'texts' | 'flag'>>
   /** Absent, it takes none. */
   readonly wordsMax?: number
@@ -72,20 +75,49 @@ type Command = {
   /** The last lines of the help: variables and exit codes. */
   readonly notes: readonly string[]
   /** What to print for an error that a person can act on; undefined for a bug. */
-  readonly refusalOf: (error: unknown) => string | undefined
+  readonly explainRefusal: (error: unknown) => string | undefined
 }
 
-function help({ name, title, verbs, notes }: Command): readonly string[] {
+/** All packages have one version. */
+export const readVersion = (): string =>
+  packageFile.parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
+    .version
+const packageFile = z.object({ version: z.string() })
+
+/** How a person asks for help. */
+export const HELP = ['help', '--help', '-h']
+
+const usageLine = ({ name }: Command, verb: CommandVerb): string =>
+  `${name} ${verb.name} ${verb.usage ?? ''}`.trimEnd()
+
+function help(command: Command): readonly string[] {
+  const { name, title, verbs, notes } = command
   return [
     `${name}: ${title}`,
     '',
-    ...verbs.flatMap((verb) => [
-      `  ${name} ${verb.name} ${verb.usage ?? ''}`.trimEnd(),
-      `      ${verb.summary}`,
-    ]),
+    ...verbs.flatMap((verb) => [`  ${usageLine(command, verb)}`, `      ${verb.summary}`]),
     '',
     ...notes,
+    `An example of each: ${name} VERB --help.`,
   ]
+}
+
+const verbHelp = (command: Command, verb: CommandVerb): readonly string[] => [
+  `Usage: ${usageLine(command, verb)}`,
+  `  ${verb.summary}`,
+  '',
+  `Example: ${command.name} ${verb.example}`,
+]
+
+/** Few names are known here, so that short ones may be meant too. */
+const SLIP_LETTERS_MIN = 3
+
+/** Names the one that was probably meant, if any: a slip away, or begun alike. */
+function didYouMean(typed: string, known: readonly string[]): string {
+  const meant =
+    known.find((name) => isSlip(typed, name, SLIP_LETTERS_MIN)) ??
+    known.find((name) => name.startsWith(typed))
+  return meant === undefined ? '' : ` Did you mean ${meant}?`
 }
 
 // No option has a short form, and a key's id may begin with a dash: such an argument is a word or a value.
@@ -95,9 +127,18 @@ const markDash = (argument: string): string =>
 const unmarkDash = (argument: string): string =>
   argument.startsWith(DASH_MARK) ? argument.slice(DASH_MARK.length) : argument
 
+/** Names an option that there is not, without its value; empty for any other fault. */
+function explainUnknownOption({ options = {} }: CommandVerb, list: readonly string[]): string {
+  const names = list.flatMap((argument) => /^--([a-z][a-z0-9-]*)/.exec(argument)?.[1] ?? [])
+  const unknown = names.find((name) => !Object.hasOwn(options, name))
+  if (unknown === undefined) return ''
+  const meant = didYouMean(unknown, Object.keys(options)).replace('mean ', 'mean --')
+  return `There is no --${unknown}.${meant} `
+}
+
 /** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
 function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
-  const { usage = '', wordsMax = 0 } = verb
+  const { wordsMax = 0 } = verb
   const options = Object.fromEntries(
     Object.entries(verb.options ?? {}).map(([name, kind]) => [
       name,
@@ -125,28 +166,38 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
       has: (name) => values[name] === true,
     }
   } catch (cause) {
-    throw new BadUsage(`Usage: ${command.name} ${verb.name} ${usage}`.trimEnd(), { cause })
+    const unknown = explainUnknownOption(verb, terminal.arguments.slice(1))
+    throw new BadUsage(`${unknown}Usage: ${usageLine(command, verb)}`, { cause })
   }
 }
 
 /** Runs one command line and returns its exit code. Bugs throw. */
 export async function runCommand(command: Command, terminal: CommandTerminal): Promise<ExitCode> {
-  const [name] = terminal.arguments
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+  const [name, ...others] = terminal.arguments
+  if (name === undefined || HELP.includes(name)) {
     for (const line of help(command)) terminal.print(line)
     return name === undefined ? EXIT.usage : EXIT.done
   }
+  if (name === '--version') {
+    terminal.print(`${command.name} ${readVersion()}`)
+    return EXIT.done
+  }
   const verb = command.verbs.find((candidate) => candidate.name === name)
   if (verb === undefined) {
-    const names = command.verbs.map((each) => each.name).join(', ')
-    terminal.printError(`There is no such verb. The verbs are: ${names}.`)
+    const names = command.verbs.map((each) => each.name)
+    const meant = didYouMean(name, names)
+    terminal.printError(`There is no such verb.${meant} The verbs are: ${names.join(', ')}.`)
     return EXIT.usage
+  }
+  if (others.some((argument) => HELP.slice(1).includes(argument))) {
+    for (const line of verbHelp(command, verb)) terminal.print(line)
+    return EXIT.done
   }
   try {
     return await verb.run(readCall(command, verb, terminal))
   } catch (error) {
     const isUsage = error instanceof BadUsage
-    const message = isUsage ? error.message : command.refusalOf(error)
+    const message = isUsage ? error.message : command.explainRefusal(error)
     if (message === undefined) throw error
     terminal.printError(message)
     return isUsage ? EXIT.usage : EXIT.failed

@@ -51,6 +51,7 @@ export function databaseVerbs<Read extends Config>(
       usage: '[contract]',
       summary:
         'brings the schema in DATABASE_URL up to date; DATABASE_URL is its owner’s here. `contract` then removes what only the release before needed, once none of its processes runs',
+      example: 'migrate',
       wordsMax: 1,
       run: async ({ terminal, words: [part = 'expand'] }) => {
         if (part !== 'expand' && part !== 'contract')
@@ -68,6 +69,7 @@ export function databaseVerbs<Read extends Config>(
       name: 'move',
       usage: 'to-postgres | to-file FILE',
       summary: `moves ${noun} of a stopped service between DATABASE_PATH and DATABASE_URL (its owner’s), with equal roots, all or nothing`,
+      example: 'move to-postgres',
       wordsMax: 2,
       run: async ({ terminal, words: [direction, file] }) => {
         const isToFile = direction === 'to-file' && file !== undefined

@@ -16,8 +16,8 @@ class Process {
   stderr = ''
   readonly exit: Promise<number | null>
 
-  constructor(environment: Record<string, string>) {
-    this.child = spawn(process.execPath, [FIXTURE], {
+  constructor(environment: Record<string, string>, list: readonly string[]) {
+    this.child = spawn(process.execPath, [FIXTURE, ...list], {
       env: {
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         HOST: '127.0.0.1',
@@ -48,8 +48,8 @@ class Process {
 }
 
 const started: Process[] = []
-const start = (environment: Record<string, string> = {}): Process => {
-  const process = new Process(environment)
+const start = (environment: Record<string, string> = {}, list: readonly string[] = []): Process => {
+  const process = new Process(environment, list)
   started.push(process)
   return process
 }
@@ -137,6 +137,16 @@ describe('runService', () => {
       .map((line) => String(JSON.parse(line).msg))
       .filter((message) => !message.startsWith('Server listening'))
     expect(said).toEqual(['started', 'listening', 'stopping', 'told to stop', 'flushed', 'stopped'])
+  })
+
+  test.each([
+    [['--help'], 0, /^example serves until[^]*PORT=/],
+    [['--version'], 0, /^example \d+\.\d+\.\d+\n$/],
+    [['--port', '3000'], 2, /^example takes no arguments[^\n]*\n$/],
+  ])('S11: asked with %j, says so and starts nothing', async (list, code, said) => {
+    const service = start({}, list)
+    expect(await service.exit).toBe(code)
+    expect(service.stdout + service.stderr).toMatch(said)
   })
 
   test('S11: names a variable one slip away from a known one at the start and on /ready', async () => {

@@ -7,7 +7,8 @@ import type { Logger } from 'pino'
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
-import { type Environment, loadConfig, slipSentence } from './config.ts'
+import { EXIT, HELP, readVersion } from './command.ts'
+import { type Environment, environmentExample, loadConfig, slipSentence } from './config.ts'
 import { createLogger, type LogOutput, lastLinesWritten, openLogOutput } from './logging.ts'
 import { createMetrics } from './metrics.ts'
 import { createRefusingService, type RefusedStart } from './refusing-service.ts'
@@ -217,11 +218,33 @@ function countDroppedLines(registry: Registry, output: LogOutput): void {
   metrics.read('log_lines_dropped_total', (show) => show(output.droppedCount()))
 }
 
+/**
+ * A service reads its environment alone. What else stands on its command line is answered here: help with every variable, the
+ * version, or that it is not read.
+ */
+function answerArguments({ name, schema }: Pick<RunOptions<z.ZodObject>, 'name' | 'schema'>): void {
+  const list = process.argv.slice(2)
+  if (list.length === 0) return
+  if (list.some((argument) => HELP.includes(argument)))
+    process.stdout.write(
+      `${name} serves until it is told to end (SIGTERM or Ctrl-C). It reads its environment:\n\n${environmentExample(schema)}`,
+    )
+  else if (list.includes('--version')) process.stdout.write(`${name} ${readVersion()}\n`)
+  else {
+    process.stderr.write(
+      `${name} takes no arguments: its configuration is its environment. Its variables: --help\n`,
+    )
+    process.exit(EXIT.usage)
+  }
+  process.exit(EXIT.done)
+}
+
 /** A service's process from environment to exit: everything a main.ts does. Exits 1 if the service cannot start. */
 export async function runService<Schema extends z.ZodObject>(
   options: RunOptions<Schema>,
 ): Promise<void> {
   const { name, environment, refused, startRefusal } = options
+  answerArguments(options)
   const { config, slips } = loadConfig(options.schema, environment)
   const { logger, output } = openLog(name, config.LOG_LEVEL)
   const service = await options

@@ -18,12 +18,12 @@ function differingParts(name: string, other: string): readonly [string, string] 
 }
 
 /** Whether one letter more, less or other, or two neighbours swapped, make one name of the other. */
-function isSlip(variable: string, known: string): boolean {
+export function isSlip(variable: string, known: string, lettersMin = LETTERS_MIN): boolean {
   const [found, expected] = differingParts(variable, known)
   const isSwap = found.length === 2 && expected === found.slice(1) + found.slice(0, 1)
   const isS = found + expected === 'S'
   const isLetter = found.length <= 1 && expected.length <= 1
-  return isSwap || isS || (isLetter && known.length >= LETTERS_MIN)
+  return isSwap || isS || (isLetter && known.length >= lettersMin)
 }
 
 /**

@@ -43,7 +43,7 @@ export async function actAsOwner(
 
 /** A verb that is one transaction of the owner. `plan` reads the arguments before anything is opened. */
 function ownerVerb(
-  verb: Pick<OperatorVerb, 'name' | 'summary'> & Partial<OperatorVerb>,
+  verb: Pick<OperatorVerb, 'name' | 'summary' | 'example'> & Partial<OperatorVerb>,
   plan: (call: OperatorCall) => (contract: OwnerContract) => OwnerAct | Promise<OwnerAct>,
 ): OperatorVerb {
   return {
@@ -59,6 +59,7 @@ export const setOfferVerb = ownerVerb(
     name: 'set-offer',
     usage: '--price-hbar N --period-seconds N --calls N [--slot-seconds N] [--json] [--at-a-loss]',
     summary: 'set price, period and quota of purchases from now on',
+    example: 'set-offer --price-hbar 3 --period-seconds 3600 --calls 1000',
     options: {
       'price-hbar': 'text',
       'period-seconds': 'text',
@@ -105,6 +106,7 @@ export const setArmingVerb = ownerVerb(
     name: 'set-arming',
     usage: '--schedule-cents N --floor-percent N',
     summary: 'set what scheduling a call costs in US cents, and the least that a renewal must earn',
+    example: 'set-arming --schedule-cents 12 --floor-percent 100',
     options: { 'schedule-cents': 'text', 'floor-percent': 'text' },
   },
   (call) => {
@@ -129,7 +131,11 @@ export const setArmingVerb = ownerVerb(
 )
 
 export const pauseVerb = ownerVerb(
-  { name: 'pause', summary: 'stop new sales; open windows go on renewing' },
+  {
+    name: 'pause',
+    summary: 'stop new sales; open windows go on renewing',
+    example: 'pause',
+  },
   () => () => ({
     write: { functionName: 'pauseSales', args: [true], gas: PAUSE_GAS },
     said: ['Sales are paused. Open windows go on renewing, and settled payments are still opened.'],
@@ -137,7 +143,7 @@ export const pauseVerb = ownerVerb(
 )
 
 export const resumeVerb = ownerVerb(
-  { name: 'resume', summary: 'take sales up again' },
+  { name: 'resume', summary: 'take sales up again', example: 'resume' },
   () => () => ({
     write: { functionName: 'pauseSales', args: [false], gas: PAUSE_GAS },
     said: ['Sales are open.'],
@@ -149,6 +155,7 @@ export const fundVerb = ownerVerb(
     name: 'fund',
     usage: '--hbar N',
     summary: 'add to the gas reserve, from the owner',
+    example: 'fund --hbar 50',
     options: { hbar: 'text' },
   },
   (call) => {
@@ -165,6 +172,7 @@ export const withdrawVerb = ownerVerb(
     name: 'withdraw',
     usage: 'earnings|reserve [--hbar N] [--to 0x…]',
     summary: 'take out earnings or free reserve, all of it unless --hbar says less',
+    example: 'withdraw earnings --hbar 10',
     options: { hbar: 'text', to: 'text' },
     wordsMax: 1,
   },
@@ -196,17 +204,21 @@ export const withdrawVerb = ownerVerb(
 
 /** A verb that arms the renewal of an agent's slot. Anybody may; here the owner pays the gas. */
 function armingVerb(functionName: 'reap' | 'poke', summary: string, said: string): OperatorVerb {
-  return ownerVerb({ name: functionName, usage: '0x<agent>', summary, wordsMax: 1 }, (call) => {
-    const agent = addressFrom(call.words[0], 'The agent')
-    return async ({ relay, contract }) => ({
-      write: {
-        functionName,
-        args: [agent],
-        gas: await askLedger(() => readArmingGas(relay, contract)),
-      },
-      said: [said.replace('AGENT', agent)],
-    })
-  })
+  const example = `${functionName} 0x4a9358eb7c4df3c05ba74e87b6e9af262024281c`
+  return ownerVerb(
+    { name: functionName, usage: '0x<agent>', summary, example, wordsMax: 1 },
+    (call) => {
+      const agent = addressFrom(call.words[0], 'The agent')
+      return async ({ relay, contract }) => ({
+        write: {
+          functionName,
+          args: [agent],
+          gas: await askLedger(() => readArmingGas(relay, contract)),
+        },
+        said: [said.replace('AGENT', agent)],
+      })
+    },
+  )
 }
 
 export const reapVerb = armingVerb(

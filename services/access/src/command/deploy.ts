@@ -145,6 +145,7 @@ export const deployVerb: OperatorVerb = {
   usage:
     '[--price-hbar N] [--period-seconds N] [--calls N] [--slot-seconds N] [--reserve-hbar N] [--recorders 0x…,…] [--json] [--at-a-loss]',
   summary: 'put a contract on the ledger and print what the service needs',
+  example: 'deploy --price-hbar 3 --period-seconds 3600 --calls 1000',
   options: {
     'price-hbar': 'text',
     'period-seconds': 'text',

@@ -26,6 +26,7 @@ export const paymentsVerb: OperatorVerb = {
   name: 'payments',
   usage: '[list [--days N]|open ID|refund ID [--although-pending]]',
   summary: 'what payTo was paid: opened, pending, refused or refunded; settle one',
+  example: 'payments list --days 7',
   options: { days: 'text', 'although-pending': 'flag' },
   wordsMax: 2,
   needs: (words) =>

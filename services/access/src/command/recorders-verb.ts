@@ -41,6 +41,7 @@ export const recordersVerb: OperatorVerb = {
   name: 'recorders',
   usage: 'add 0x…|remove 0x…|list',
   summary: 'who may count calls: one account per service process',
+  example: 'recorders list',
   wordsMax: 2,
   needs: (words) => (words[0] === 'list' ? ['ACCESS_CONTRACT'] : ['OWNER_KEY', 'ACCESS_CONTRACT']),
   async run(call) {

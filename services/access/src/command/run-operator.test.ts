@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { manualClock } from '@tallystick/service-kit'
+import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { runOperator, verbs } from './run-operator.ts'
@@ -22,6 +23,8 @@ const keyHex = fc
   .map((bytes) => Buffer.from(bytes).toString('hex'))
 
 describe('access-operator', () => {
+  explainsItsVerbs('access-operator', run)
+
   test('help names every verb, its arguments and the exit codes', async () => {
     const { code, text } = await run(['--help'])
     expect(code).toBe(0)
@@ -34,7 +37,9 @@ describe('access-operator', () => {
     expect(await run(['sell'])).toMatchObject({ code: 2 })
     const { code, text } = await run(['fund', '--hbat', 'sesame'])
     expect(code).toBe(2)
-    expect(text).toBe('Usage: access-operator fund --hbar N')
+    expect(text).toBe(
+      'There is no --hbat. Did you mean --hbar? Usage: access-operator fund --hbar N',
+    )
   })
 
   test.each([

@@ -70,7 +70,7 @@ export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> 
   }
   const title = 'the seller’s side of the access contract'
   return await runCommand(
-    { name: 'access-operator', title, verbs, notes: NOTES, refusalOf: explainRefusal },
+    { name: 'access-operator', title, verbs, notes: NOTES, explainRefusal },
     terminal,
   )
 }

@@ -120,6 +120,7 @@ export const statusVerb: OperatorVerb = {
   name: 'status',
   summary:
     'the offer, the books, the slots, earnings against costs so far, and what is running out',
+  example: 'status',
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
     const address = needed(call.config, 'ACCESS_CONTRACT')

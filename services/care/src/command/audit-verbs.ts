@@ -25,6 +25,7 @@ export const auditVerb = listVerb({
   name: 'audit',
   usage: '[--limit N] [--before SEQUENCE] [--json]',
   summary: 'lists accepted and refused writes, newest first',
+  example: 'audit --limit 20',
   options: { limit: 'text', before: 'text', json: 'flag' },
   none: 'There are no audit rows.',
   read: async (call) => {
@@ -41,6 +42,7 @@ export const readsVerb = listVerb({
   name: 'reads',
   usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE] [--json]',
   summary: 'lists who read which record, newest first; READ_AUDIT=all keeps that',
+  example: 'reads --uri care://ann/plan --json',
   options: { uri: 'text', by: 'text', limit: 'text', before: 'text', json: 'flag' },
   none: 'There are no rows of reads.',
   read: async (call) => {
@@ -59,6 +61,7 @@ export const eventsVerb = listVerb({
   name: 'events',
   usage: '[--json]',
   summary: 'lists who is told of corrections by webhook, and what does not arrive',
+  example: 'events --json',
   options: { json: 'flag' },
   none: 'Nobody is told of corrections by webhook.',
   read: (call) => withSideRows(storePlace(call), listEventSubscriptions),

@@ -30,6 +30,7 @@ export const eraseVerb: CommandVerb = {
   usage: 'URI --by NAME --reason TEXT',
   summary:
     'destroys a record’s key for good: its sentences are gone here and in every backup, its hashes and proofs stay',
+  example: 'erase care://ann/plan --by dr-osei --reason "asked to"',
   options: { by: 'text', reason: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -59,6 +60,7 @@ export const erasuresVerb = listVerb({
   name: 'erasures',
   usage: '[--json]',
   summary: 'lists what was erased, by whom, when and why',
+  example: 'erasures --json',
   options: { json: 'flag' },
   none: 'Nothing was erased.',
   read: ({ terminal }) => listErasures(keysConfig(terminal)),
@@ -72,6 +74,7 @@ export const freeVerb: CommandVerb = {
   usage: 'URI --by NAME --reason TEXT',
   summary:
     'moves a record’s chain aside, so that the topic can begin anew for either audience; the old chain stays provable under its number',
+  example: 'free care://ann/plan --by dr-osei --reason "another Ann"',
   options: { by: 'text', reason: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -96,6 +99,7 @@ export const freesVerb = listVerb({
   name: 'frees',
   usage: '[--json]',
   summary: 'lists the chains that were moved aside, by whom, when and why',
+  example: 'frees --json',
   options: { json: 'flag' },
   none: 'Nothing was freed.',
   read: (call) => listFrees(storePlace(call)),
@@ -109,6 +113,7 @@ export const backupKeysVerb: CommandVerb = {
   usage: 'TARGET',
   summary:
     'copies the chain keys into a new file; keep only the newest copy, apart from the records',
+  example: 'backup-keys /backup/chain-keys.json',
   wordsMax: 1,
   run: async ({ terminal, words: [targetPath] }) => {
     if (targetPath === undefined) throw new BadUsage('Name the file to write the copy to.')
@@ -126,6 +131,7 @@ export const restoreKeysVerb: CommandVerb = {
   usage: 'SOURCE',
   summary:
     'fills the empty CHAIN_KEYS_URL, or a new CHAIN_KEYS_PATH, from a copy or a file of chain keys, while no service runs',
+  example: 'restore-keys /backup/chain-keys.json',
   wordsMax: 1,
   run: async ({ terminal, words: [sourcePath] }) => {
     if (sourcePath === undefined) throw new BadUsage('Name the file with the copy.')

@@ -27,6 +27,7 @@ export const verifyVerb: CommandVerb = {
   usage: 'FILE|- [--key VERIFIER_KEY]… [--json]',
   summary:
     'replays an export offline: chains, journals and checkpoint; needs none of the service’s keys',
+  example: 'verify care-export.jsonl --json',
   options: { key: 'texts', json: 'flag' },
   wordsMax: 1,
   run: async (call) => {
@@ -88,6 +89,7 @@ export const exportVerb: CommandVerb = {
     '[--audience user|assistant|all] [--uri URI] [--fhir collection|transaction] [--output FILE]',
   summary:
     'writes records, journals and checkpoints as NDJSON, or records alone as a FHIR R4 Bundle; holds values in the clear',
+  example: 'export --uri care://ann/plan --output ann-plan.jsonl',
   options: { audience: 'text', uri: 'text', fhir: 'text', output: 'text' },
   run: async (call) => {
     const fhir = fhirOf(call)
@@ -116,6 +118,7 @@ export const importVerb: CommandVerb = {
   usage: 'FILE',
   summary:
     'takes an export of everything up into an empty store, sealed if SEAL_KEYS is set; entries, hashes and roots stay the same',
+  example: 'import care-export.jsonl',
   wordsMax: 1,
   run: async ({ terminal, words: [file] }) => {
     if (file === undefined || file === '-') throw new BadUsage('Name the export’s file.')

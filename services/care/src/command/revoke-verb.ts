@@ -134,6 +134,7 @@ export const revokeVerb: CommandVerb = {
   name: 'revoke',
   usage: '(TOKEN | - | ISSUER|JTI | JTI | --sub SUB) --by NAME --reason TEXT [--unseen]',
   summary: 'refuses a token, or all of a principal until now, for good, within a second',
+  example: 'revoke --sub echo-kitchen --by dr-osei --reason "lost device"',
   options: { by: 'text', reason: 'text', sub: 'text', unseen: 'flag' },
   wordsMax: 1,
   run: revoke,

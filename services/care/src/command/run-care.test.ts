@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
+import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openAuditTrail } from '../adapters/audit-rows.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
@@ -54,6 +55,8 @@ describe('the care command', () => {
     })
     return { code, output, text: output.join('\n'), errors: errors.join('\n') }
   }
+
+  explainsItsVerbs('care', care)
 
   describe('verify', () => {
     it('replays an export from standard input and exits 0', async () => {

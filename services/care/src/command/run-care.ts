@@ -49,7 +49,7 @@ const NOTES = [
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 
-const refusalOf = (error: unknown): string | undefined =>
+const explainRefusal = (error: unknown): string | undefined =>
   error instanceof RecordStoreUnavailable ? withCauses(error.message, error) : undefined
 
 /** Runs one line of `care` and returns its exit code. No verb prints what controls a terminal (C45). Bugs throw. */
@@ -61,5 +61,5 @@ export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {
     // The problems of a configuration are several lines, and none of them is of a record.
     printError: (text) => terminal.printError(text.split('\n').map(terminalLine).join('\n')),
   }
-  return await runCommand({ name: 'care', title, verbs, notes: NOTES, refusalOf }, lines)
+  return await runCommand({ name: 'care', title, verbs, notes: NOTES, explainRefusal }, lines)
 }

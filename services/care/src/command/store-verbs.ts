@@ -19,6 +19,7 @@ export const backupVerb: CommandVerb = {
   name: 'backup',
   usage: 'TARGET',
   summary: 'copies the records into a new file, even while the service runs',
+  example: 'backup /backup/care.db',
   wordsMax: 1,
   run: async (call) => {
     const { terminal } = call
@@ -72,6 +73,7 @@ export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   summary:
     'signs the journals as they are, after a backup was restored on purpose, and says what is given up, as checkpoints and WITNESSES tell',
+  example: 'accept-backup',
   run: async ({ terminal }) => {
     const config = { ...storeConfig(terminal), ...commandConfig(terminal, ['WITNESSES']) }
     const { journals, witnesses } = await acceptStore(config, terminal.clock)

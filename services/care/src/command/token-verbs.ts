@@ -13,6 +13,7 @@ import { commandConfig, listVerb, storePlace } from './command-config.ts'
 export const revocationsVerb = listVerb({
   name: 'revocations',
   summary: 'lists the tokens that were revoked, by whom, when and why',
+  example: 'revocations',
   none: 'No token was revoked.',
   read: (call) => withSideRows(storePlace(call), readRevocations),
   line: ({ actor, at, jti, reason }) => {
@@ -27,6 +28,7 @@ export const tokenVerb: CommandVerb = {
   name: 'token',
   usage: '--sub NAME [--scope "SCOPE …"] [--lifetime-seconds N] [--revision 2026-07-28]',
   summary: 'mints a development token under TOKEN_SECRET; scopes default to care.read.user',
+  example: 'token --sub echo-kitchen --scope care.read.user',
   options: { sub: 'text', scope: 'text', 'lifetime-seconds': 'text', revision: 'text' },
   run: async (call) => {
     const config = commandConfig(call.terminal, ['TOKEN_SECRET', 'BASE_URL', 'SERVICE_NAME'])

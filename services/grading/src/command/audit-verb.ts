@@ -61,6 +61,7 @@ export const auditVerb: CommandVerb = {
   usage: 'FILE [--odds american|decimal|…] [--dates day-first|month-first]',
   summary:
     'audits a tracker’s CSV against this ledger: what each row is or why not, and the figures; - is standard input',
+  example: 'audit bets.csv --odds decimal --dates day-first',
   options: { odds: 'text', dates: 'text' },
   wordsMax: 1,
   run: async (call) => {

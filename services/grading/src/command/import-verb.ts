@@ -123,6 +123,7 @@ export const importVerb: CommandVerb = {
   usage: 'FILE… [--stage final]',
   summary:
     'imports football-data.co.uk CSV, tables of MLB or NFL closes, Betfair’s starting prices, price histories of Kalshi or Polymarket, payloads of The Odds API or uploads (JSON); plain or gzip, - is standard input',
+  example: 'import E0.csv',
   options: { stage: 'text' },
   wordsMax: 10_000,
   run: async (call) => {
@@ -138,6 +139,7 @@ export const importVerb: CommandVerb = {
 export const seedVerb: CommandVerb = {
   name: 'seed',
   summary: 'fills an empty ledger with synthetic fixtures, for trying the service out',
+  example: 'seed',
   run: ({ terminal }) =>
     withStore(terminal, async (store) => {
       const outcome = await seedLedger({ store, nowSeconds: terminal.clock.unixMs() / 1_000 })

@@ -47,6 +47,7 @@ export const verifyVerb: CommandVerb = {
   usage: '[EXPORT|-] [--key VERIFIER_KEY]',
   summary:
     'rehashes every entry and recounts the truth table; with a file, checks an export offline',
+  example: 'verify grading-export.jsonl',
   options: { key: 'text' },
   wordsMax: 1,
   run: async (call) => {
@@ -71,6 +72,7 @@ export const verifyVerb: CommandVerb = {
 export const exportVerb: CommandVerb = {
   name: 'export',
   summary: 'writes every entry and the signed checkpoint as JSON lines, for `grading verify FILE`',
+  example: 'export > grading-export.jsonl',
   run: ({ terminal }) =>
     withLedger(terminal, async (store) => {
       for await (const line of exportLines(store)) terminal.print(line)
@@ -84,6 +86,7 @@ export const backupVerb: CommandVerb = {
   usage: 'TARGET',
   summary:
     'copies the ledger into a new file, and its payments beside it, even while the service runs',
+  example: 'backup /backup/grading.db',
   wordsMax: 1,
   run: async ({ terminal, words }) => {
     const [targetPath] = words
@@ -110,6 +113,7 @@ function givenUp({ isContinued, signedSize, size }: AcceptedJournal): string {
 export const acceptBackupVerb: CommandVerb = {
   name: 'accept-backup',
   summary: 'signs the ledger as it stands, after a deliberate restore',
+  example: 'accept-backup',
   run: async ({ terminal }) => {
     const config = existingLedger(terminal)
     const accepted = await acceptBackup(ledgerOwner(config), config.DATABASE_URL)

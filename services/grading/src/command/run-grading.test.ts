@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock } from '@tallystick/service-kit'
+import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
 import { runGrading } from './run-grading.ts'
@@ -35,6 +36,11 @@ async function grading(args: readonly string[], stdin: readonly Uint8Array[] = [
   })
   return { code, out: out.join('\n'), err: err.join('\n'), lines: out }
 }
+
+explainsItsVerbs('grading', async (list) => {
+  const { code, out } = await grading(list)
+  return { code, text: out }
+})
 
 const table = Buffer.from(
   syntheticFixtures({ nowSeconds: NOW_MS / 1_000, pastMatches: 30, comingMatches: 2 }),

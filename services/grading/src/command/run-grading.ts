@@ -37,11 +37,11 @@ const NOTES = [
   'Exit codes: 0 done or intact; 1 broken, refused or out of reach; 2 bad argument, variable or input.',
 ]
 
-const refusalOf = (error: unknown): string | undefined =>
+const explainRefusal = (error: unknown): string | undefined =>
   error instanceof GradingStoreUnavailable ? withCauses(error.message, error) : undefined
 
 /** Runs one line of `grading` and returns its exit code. Bugs throw. */
 export async function runGrading(terminal: CommandTerminal): Promise<ExitCode> {
   const title = 'the bet-grading ledger’s command'
-  return await runCommand({ name: 'grading', title, verbs, notes: NOTES, refusalOf }, terminal)
+  return await runCommand({ name: 'grading', title, verbs, notes: NOTES, explainRefusal }, terminal)
 }

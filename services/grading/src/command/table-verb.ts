@@ -44,6 +44,7 @@ export const tableVerb: CommandVerb = {
   usage: '[SCOPE]… | --study',
   summary:
     'prints the truth table, for everything or for scopes such as soccer/1x2/pinnacle; --study prints the tables of the reference study from this ledger',
+  example: 'table soccer',
   options: { study: 'flag' },
   wordsMax: 100,
   run: ({ has, terminal, words }) =>

@@ -29,6 +29,7 @@ export const tokenVerb: CommandVerb = {
   name: 'token',
   usage: '--sub NAME [--lifetime-seconds N]',
   summary: 'mints a token for uploads (scope grading.write) under TOKEN_SECRET',
+  example: 'token --sub uploads --lifetime-seconds 3600',
   options: { sub: 'text', 'lifetime-seconds': 'text' },
   run: async (call) => {
     const sub = call.text('sub')
