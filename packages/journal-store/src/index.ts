@@ -45,5 +45,10 @@ export type {
 } from './store.ts'
 export { messageOf, type WriteTrouble } from './unavailable.ts'
 export { verifyJournal } from './verify-journal.ts'
-export { type WitnessLead, type WitnessProblem, WitnessPush } from './witness-push.ts'
+export {
+  type WitnessLead,
+  type WitnessNews,
+  type WitnessProblem,
+  WitnessPush,
+} from './witness-push.ts'
 export { sharedRuns } from './write-group.ts'

@@ -2,38 +2,31 @@
  * Shows a journal's signed checkpoints to witnesses (https://c2sp.org/tlog-witness) and keeps what they cosign. Each gets the
  * newest one with a proof from the size that it last saw. A witness that is away or refuses delays no other, and is asked
  * again later. A refusal as forked or rolled back is reported, since a person must look. If it is what a witness answers
- * first, or what the cosignatures of an earlier process show, the store was put back while it was closed.
+ * first, or what the cosignatures of an earlier process show, the store was put back while it was closed. Of several processes
+ * one shows what the journal gains, and the others hear what came of it.
  */
 import {
-  formatWitnessRequest,
   openCheckpoint,
   parseCheckpoint,
   readCosignatures,
   type TreeHead,
 } from '@tallystick/hashchain'
 import { isContinued } from './checkpoint-file.ts'
+import {
+  type ShownJournal,
+  type ShowOutcome,
+  showToWitness,
+  type Witness,
+  type WitnessProblem,
+} from './show-to-witness.ts'
 import type { Journal } from './store.ts'
+
+export type { Witness, WitnessProblem }
 
 /** Writes within this time are shown together, milliseconds. */
 const GATHER_MS = 1_000
-/** Requests per attempt: the first, and again from the size that a 409 names. More would mean that others show it too. */
-const REQUESTS_MAX = 3
 /** A failed witness is left alone for some seconds, then ever longer, since it may stay away for days. */
 const RETRY = { firstMs: 5_000, maxMs: 600_000 }
-
-export type Witness = {
-  /** `add-checkpoint` is below it. */
-  readonly url: string
-  /** `name+id+base64` of a cosignature key. */
-  readonly verifierKey: string
-}
-
-/**
- * Why a witness did not cosign. `unreachable`: no answer. `refused`: a status outside the protocol, or it does not know the
- * journal. `bad_answer`: its answer is no cosignature by its key. `forked`: it has seen other entries. `rolled_back`: it has
- * seen more of them.
- */
-export type WitnessProblem = 'unreachable' | 'refused' | 'bad_answer' | 'forked' | 'rolled_back'
 
 /** What is known of a witness. */
 type WitnessState = {
@@ -59,20 +52,13 @@ export type WitnessLead = {
 
 type BackOff = { failed(): number; succeeded(): void }
 
-type WitnessPushOptions = {
+type WitnessPushOptions = ShownJournal & {
   readonly witnesses: readonly Witness[]
   readonly journal: {
-    readonly size: () => number
     readonly rootAt: Journal['rootAt']
     readonly checkpoint: () => string
-    readonly consistencyProof: (oldSize: number, size: number) => Promise<readonly Uint8Array[]>
     readonly verifierKey: string
   }
-  /** Sends a body; undefined if there is no answer. Never rejects. */
-  readonly post: (
-    url: string,
-    body: string,
-  ) => Promise<{ readonly status: number; readonly text: string } | undefined>
   /** The last cosigned checkpoint that an earlier process kept. */
   readonly lastCosigned?: string | undefined
   readonly keep: (note: string) => Promise<void>
@@ -86,6 +72,19 @@ type WitnessPushOptions = {
   readonly onLead?: ((lead: WitnessLead) => void) | undefined
   /** The journal or the file failed. */
   readonly onError: (error: unknown) => void
+  /**
+   * Whether what the journal gains is this process's to show; by default it always is. What each witness says first, every
+   * process asks for itself.
+   */
+  readonly isTurn?: (() => boolean) | undefined
+}
+
+/** What a process tells the others of its witnesses. */
+export type WitnessNews = {
+  /** The newest cosigned checkpoint. */
+  readonly note?: string | undefined
+  /** By names. */
+  readonly problems: Readonly<Record<string, WitnessProblem>>
 }
 
 type Cosigned = {
@@ -120,78 +119,30 @@ function checkpointIn(note: string): TreeHead | undefined {
   return parsed.kind === 'checkpoint' ? parsed.checkpoint : undefined
 }
 
-type Outcome =
-  | { readonly kind: 'cosigned'; readonly lines: string; readonly atSeconds: number }
-  /** It has seen a newer checkpoint of this journal from another process. */
-  | { readonly kind: 'overtaken' }
-  | { readonly kind: 'failed'; readonly problem: WitnessProblem; readonly seen?: number }
-
-const failed = (problem: WitnessProblem): Outcome => ({ kind: 'failed', problem })
-const leads = (problem: WitnessLead['problem'], seen: number): Outcome => ({
-  kind: 'failed',
-  problem,
-  seen,
-})
-const SIZE_ANSWER = /^(0|[1-9]\d{0,15})\n?$/
-
-/** Shows one checkpoint to one witness. */
-async function show(
-  { note, size }: { readonly note: string; readonly size: number },
-  to: Watched,
-  { journal, post }: WitnessPushOptions,
-): Promise<Outcome> {
-  let oldSize = Math.min(to.seen, size)
-  for (let request = 1; request <= REQUESTS_MAX; request += 1) {
-    const proof = await journal.consistencyProof(oldSize, size)
-    const body = formatWitnessRequest({ oldSize, proof, note })
-    const answer = await post(`${to.url.replace(/\/+$/, '')}/add-checkpoint`, body)
-    if (answer === undefined) return failed('unreachable')
-    if (answer.status === 200) {
-      const cosignatures = readCosignatures({
-        note,
-        answer: answer.text,
-        verifierKey: to.verifierKey,
-      })
-      return cosignatures === undefined
-        ? failed('bad_answer')
-        : { kind: 'cosigned', ...cosignatures }
-    }
-    if (answer.status === 422) return leads('forked', oldSize)
-    if (answer.status !== 409) return failed('refused')
-    const seen = Number(SIZE_ANSWER.exec(answer.text)?.[1] ?? Number.NaN)
-    if (!Number.isSafeInteger(seen)) return failed('bad_answer')
-    // The same size again: the witness has another root there.
-    if (seen === oldSize) return leads('forked', seen)
-    if (seen > size)
-      return seen > journal.size() ? leads('rolled_back', seen) : { kind: 'overtaken' }
-    oldSize = seen
-  }
-  return { kind: 'overtaken' }
-}
-
-/** The kept checkpoint with the witnesses' lines that verify; undefined if it is not the journal's or none verify. */
-function takeLastCosigned(
-  text: string,
-  witnesses: readonly Watched[],
-  ownKey: string,
-): LastCosigned | undefined {
+/** A checkpoint with the witnesses' lines that verify; undefined if it is not the journal's or none verify. */
+function readCosigned(text: string, witnesses: readonly Watched[], ownKey: string) {
   const opened = openCheckpoint({ note: text, verifierKey: ownKey })
   if (opened.kind !== 'checkpoint') return undefined
   const { checkpoint } = opened
-  const { size } = checkpoint
   const split = text.indexOf('\n', text.lastIndexOf('\n\n') + 2) + 1
   const [note, answer] = [text.slice(0, split), text.slice(split)]
-  const lines = new Map<string, string>()
-  for (const witness of witnesses) {
-    const { verifierKey } = witness
-    const own = readCosignatures({ note, answer, verifierKey })
-    if (own === undefined) continue
-    lines.set(witness.name, own.lines)
+  const by = witnesses.flatMap((witness) => {
+    const own = readCosignatures({ note, answer, verifierKey: witness.verifierKey })
+    return own === undefined ? [] : [{ witness, ...own }]
+  })
+  const lines = new Map(by.map(({ lines: own, witness }) => [witness.name, own]))
+  return by.length === 0 ? undefined : { note, size: checkpoint.size, lines, checkpoint, by }
+}
+
+type ReadCosigned = NonNullable<ReturnType<typeof readCosigned>>
+
+/** They have seen what they cosigned. */
+function noteSeen({ by, note, size }: ReadCosigned): void {
+  for (const { atSeconds, witness } of by) {
     witness.seen = size
     witness.note = note
-    witness.state = { cosigned: { size, atSeconds: own.atSeconds } }
+    witness.state = { cosigned: { size, atSeconds } }
   }
-  return lines.size === 0 ? undefined : { note, size, lines, checkpoint }
 }
 
 const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
@@ -204,8 +155,10 @@ export class WitnessPush {
   #cosigned: Cosigned | undefined
   /** Until it has been compared. */
   #lastCosigned: LastCosigned | undefined
+  /** Whether the journal had nothing when this began: what it has by now, nobody had seen before. */
+  readonly #wasEmpty: boolean
   #running: Promise<void> | undefined
-  #gathering: (() => void) | undefined
+  #gathering: { readonly ended: Promise<void>; end(): void } | undefined
   #isDue = false
   #hasShown = false
   #isClosed = false
@@ -222,18 +175,45 @@ export class WitnessPush {
         backOff: options.createBackOff(RETRY),
       }),
     )
-    this.#lastCosigned = takeLastCosigned(
-      options.lastCosigned ?? '',
-      this.#watched,
-      options.journal.verifierKey,
-    )
-    this.#cosigned = this.#lastCosigned
+    const last = readCosigned(options.lastCosigned ?? '', this.#watched, this.#ownKey)
+    if (last !== undefined) noteSeen(last)
+    this.#lastCosigned = last
+    this.#cosigned = last
+    this.#wasEmpty = options.journal.size() === 0
     this.#run()
   }
 
   /** Resolves when each witness has been shown the journal once, or has not answered. An empty one is shown to nobody. */
   async compared(): Promise<void> {
+    // Others may show the first entry meanwhile.
+    if (!this.#hasShown) await this.#gathering?.ended
     await this.#running
+  }
+
+  /** What another process was told: checked here, and nothing that is known is forgotten. */
+  async hear({ note = '', problems }: WitnessNews): Promise<void> {
+    const { journal, keep } = this.#options
+    const heard = readCosigned(note, this.#watched, this.#ownKey)
+    const size = journal.size()
+    const isNews = heard !== undefined && heard.size > 0 && note !== this.cosigned()
+    const isNewer = isNews && heard.size >= (this.#cosigned?.size ?? 0) && heard.size <= size
+    if (isNewer && (await isContinued({ size, rootAt: journal.rootAt }, heard.checkpoint))) {
+      noteSeen(heard)
+      this.#cosigned = heard
+      if (this.#wasEmpty) for (const { witness } of heard.by) witness.hasTold = true
+      this.#hasShown ||= this.#watched.every(({ hasTold }) => hasTold)
+      await keep(note)
+    }
+    for (const witness of this.#watched)
+      witness.state = { ...witness.state, problem: problems[witness.name] }
+  }
+
+  /** The same for others. */
+  news(): WitnessNews {
+    const problems = this.#watched.flatMap(({ name, state: { problem } }) =>
+      problem === undefined ? [] : [[name, problem] as const],
+    )
+    return { note: this.cosigned(), problems: Object.fromEntries(problems) }
   }
 
   /** What witnesses have seen and this store does not have. */
@@ -245,11 +225,8 @@ export class WitnessPush {
   grown(): void {
     if (this.#isClosed || this.#watched.length === 0) return
     // The first entry of an empty journal: whether it is the first that they see is asked at once.
-    if (!this.#hasShown) return this.#run()
-    this.#gathering ??= this.#options.clock.after(GATHER_MS, () => {
-      this.#gathering = undefined
-      this.#run()
-    })
+    if (!this.#hasShown && this.#isTurn()) return this.#run()
+    this.#gathering ??= this.#gather()
   }
 
   /** The newest checkpoint that a witness has cosigned, with the lines of all that did; undefined before the first. */
@@ -264,9 +241,29 @@ export class WitnessPush {
   /** Resolves when nothing is under way any more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#gathering?.()
+    this.#gathering?.end()
     for (const { rest } of this.#watched) rest?.()
     await this.#running
+  }
+
+  get #ownKey(): string {
+    return this.#options.journal.verifierKey
+  }
+
+  #isTurn(): boolean {
+    return this.#options.isTurn?.() ?? true
+  }
+
+  #gather() {
+    const ended = Promise.withResolvers<void>()
+    const end = (): void => {
+      cancel()
+      this.#gathering = undefined
+      this.#run()
+      ended.resolve()
+    }
+    const cancel = this.#options.clock.after(GATHER_MS, end)
+    return { ended: ended.promise, end }
   }
 
   #run(): void {
@@ -294,11 +291,11 @@ export class WitnessPush {
       const before = this.cosigned()
       const unshown = this.#watched.filter(
         ({ hasTold, note: cosigned, rest }) =>
-          rest === undefined && !(hasTold && cosigned === note),
+          rest === undefined && (!hasTold || (this.#isTurn() && cosigned !== note)),
       )
       await Promise.all(
         unshown.map(async (witness) => {
-          const outcome = await show({ note, size }, witness, this.#options)
+          const outcome = await showToWitness({ note, size }, witness, this.#options)
           this.#take({ note, size }, witness, outcome)
         }),
       )
@@ -334,7 +331,7 @@ export class WitnessPush {
   #take(
     shown: { readonly note: string; readonly size: number },
     by: Watched,
-    outcome: Outcome,
+    outcome: ShowOutcome,
   ): void {
     if (outcome.kind === 'failed') {
       const { problem, seen } = outcome

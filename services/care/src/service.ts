@@ -1,10 +1,8 @@
 /** The one composition: stores, domain, MCP side and application for one configuration. Nothing here reads the environment. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { checkpointOrigin } from '@tallystick/journal-store'
 import { createTokenVerifier, type IsRevoked } from '@tallystick/jwt-lite'
 import {
   type Clock,
-  checkpointSeedOf,
   type Environment,
   findProgram,
   Registry,
@@ -19,10 +17,12 @@ import { restsOf } from './adapters/journal-slices.ts'
 import { openStores, type Stores } from './adapters/open-stores.ts'
 import { openReadTrail, readPatientRows } from './adapters/read-trail.ts'
 import { readRevocations } from './adapters/revoked-tokens.ts'
+import { openRowMac } from './adapters/row-mac.ts'
 import type { SideRows } from './adapters/side-rows.ts'
 import { createTrustedIssuers } from './adapters/trusted-issuers.ts'
 import { openUnheardRows } from './adapters/unheard-rows.ts'
 import { openVerdictRows } from './adapters/verdict-rows.ts'
+import { openWitnessRows } from './adapters/witness-rows.ts'
 import { openWitnesses, type Witnesses } from './adapters/witnesses.ts'
 import { CARE_VERSION, createCareApp } from './app.ts'
 import type { CareConfig } from './config.ts'
@@ -36,7 +36,7 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
-import type { RecordJournal, RecordStore } from './domain/record-store.ts'
+import type { RecordStore } from './domain/record-store.ts'
 import { watchRevocations } from './domain/revocations.ts'
 import { type Speech, SpeechUnavailable } from './domain/speech.ts'
 import { describeSignIn } from './domain/trusted-issuer.ts'
@@ -159,10 +159,8 @@ function openVerifier(
   { clock, lease, process, records: store, sides }: Stores,
   onProblem: (error: unknown) => void,
 ) {
-  const checkpointSeed = checkpointSeedOf(config)
-  const origin = checkpointOrigin(config.BASE_URL, config.SERVICE_NAME)
-  const sharing = { origin, unixMs: () => clock.unixMs(), onProblem }
-  const isShared = sides.engine === 'postgres' && checkpointSeed !== undefined
+  const mac = sides.engine === 'postgres' ? openRowMac(config, 'verdicts') : undefined
+  const on = { unixMs: () => clock.unixMs(), onProblem }
   const countProcesses = () => process.living()
   return createChainVerifier({
     store,
@@ -170,10 +168,16 @@ function openVerifier(
     isoOf,
     countProcesses,
     ...restsOf(store.journals, countProcesses),
-    shared: isShared
-      ? { lease, verdicts: openVerdictRows(sides, { ...sharing, checkpointSeed }) }
-      : undefined,
+    shared: mac && { lease, verdicts: openVerdictRows(sides, mac, on) },
   })
+}
+
+/** Nor does anybody else show it to witnesses. */
+function shareWitnesses({ config }: CareServiceOptions, { lease, records, sides }: Stores) {
+  const isAsked = sides.engine === 'postgres' && config.WITNESSES.length > 0
+  const mac = isAsked ? openRowMac(config, 'witness news') : undefined
+  const onGrown: typeof records.onGrown = (listener) => records.onGrown(listener)
+  return mac && { lease, rows: openWitnessRows(sides, mac, lease), onGrown }
 }
 
 /** MCP Events by webhook, if configured (C22). */
@@ -271,7 +275,7 @@ const watchGone = ({
 async function compareWithWitnesses(
   { config, clock }: CareServiceOptions,
   of: {
-    readonly user: RecordJournal
+    readonly stores: Stores
     readonly telemetry: Pick<ReturnType<typeof createTelemetry>, 'onWitnessProblem'>
     readonly onProblem: (error: unknown) => void
     readonly mcp: Pick<McpEndpoint, 'endStreams'>
@@ -281,7 +285,8 @@ async function compareWithWitnesses(
   const witnesses = openWitnesses({
     config,
     clock,
-    journal: of.user,
+    journal: of.stores.records.journals.user,
+    shared: shareWitnesses({ config, clock }, of.stores),
     chance: Math.random,
     onProblem: of.telemetry.onWitnessProblem,
     onError: of.onProblem,
@@ -348,8 +353,8 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
   const verifier = ending(openVerifier(options, stores, onProblem))
   if (deliverer !== undefined) ending(deliverer)
-  const told = { telemetry, onProblem, mcp, deliverer }
-  const witnesses = ending(await compareWithWitnesses(options, { ...told, ...store.journals }))
+  const told = { telemetry, onProblem, mcp, deliverer, stores }
+  const witnesses = ending(await compareWithWitnesses(options, told))
   const { behind } = witnesses
   if (behind() === undefined) await deliverer?.start()
   const { startCommit } = telemetry

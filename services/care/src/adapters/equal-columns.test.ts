@@ -42,6 +42,8 @@ describe.skipIf(postgresMissing !== undefined)(
           'user_versions.body: SQLite ANY, PostgreSQL BLOB',
           // What any of them found when it replayed chains.
           'verdicts: PostgreSQL alone',
+          // What whoever shows the journal to witnesses was told.
+          'witness_news: PostgreSQL alone',
         ])
       } finally {
         await database.end()

@@ -109,8 +109,14 @@ CREATE TABLE verdicts ( -- on pages of chains, as a process replayed them (C32):
   mac bytea NOT NULL,
   PRIMARY KEY (audience, page)
 );
+CREATE TABLE witness_news ( -- what the process that shows the journal was told (C9); counts by its MAC alone
+  number bigint PRIMARY KEY CHECK (number = 1),
+  at_ms bigint NOT NULL,
+  news text NOT NULL,
+  mac bytea NOT NULL
+);
 GRANT INSERT, UPDATE (subscribers), DELETE ON requests TO care_app;
-GRANT INSERT, UPDATE ON verdicts TO care_app;
+GRANT INSERT, UPDATE ON verdicts, witness_news TO care_app;
 GRANT INSERT ON seal_keys, erasures, frees TO care_app;
 
 CREATE TABLE audit_rows (

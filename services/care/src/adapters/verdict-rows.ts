@@ -1,11 +1,10 @@
 // Verdicts on pages of chains as rows that several processes share (C32). Whoever may write to the database may write such a row,
-// so a row counts by its MAC alone, under a key that only the service's processes have, and its age is what it says itself.
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+// so a row counts by its MAC alone, and its age is what it says itself.
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
-import type { StoreOwner } from '@tallystick/journal-store'
 import type { ReplayedPage, SharedVerdicts } from '../domain/kept-verdict.ts'
 import type { ChainFinding } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
+import type { RowMac } from './row-mac.ts'
 import type { SideRows } from './side-rows.ts'
 
 /** Rows that are read at once: some 300 KB. */
@@ -75,32 +74,26 @@ class AlteredVerdict extends Error {
   override readonly name = 'AlteredVerdict'
 }
 
+/** What the MAC covers. */
+const cellsIn = (audience: Audience, row: Omit<Row, 'mac'>): readonly unknown[] => {
+  const { atMs, found, isLast, leaves, page } = row
+  return [audience, page, atMs, leaves, isLast, found]
+}
+
 export function openVerdictRows(
   side: SideRows,
-  {
-    checkpointSeed,
-    origin,
-    ...on
-  }: Pick<StoreOwner, 'checkpointSeed' | 'origin'> & {
-    readonly unixMs: () => number
-    readonly onProblem: (error: unknown) => void
-  },
+  mac: RowMac,
+  on: { readonly unixMs: () => number; readonly onProblem: (error: unknown) => void },
 ): SharedVerdicts {
-  const key = Buffer.from(hkdfSync('sha256', checkpointSeed, '', 'tallystick care verdicts', 32))
-  const macOf = (audience: Audience, row: Omit<Row, 'mac'>): Buffer => {
-    const { atMs, found, isLast, leaves, page } = row
-    const text = JSON.stringify([origin, audience, page, atMs, leaves, isLast, found])
-    return createHmac('sha256', key).update(text).digest()
-  }
   /** The last that was reported: a row is read until it is replaced. */
   let reported: string | undefined
   const isOwn = (audience: Audience, row: Row): boolean => {
-    const isHeld = row.mac.length === 32 && timingSafeEqual(macOf(audience, row), row.mac)
+    if (mac.isOwn(cellsIn(audience, row), row.mac)) return true
     const name = `${audience} ${row.page} ${row.atMs}`
-    if (!isHeld && reported !== name)
+    if (reported !== name)
       on.onProblem(new AlteredVerdict(`a verdict in the database was altered: page ${name}`))
-    if (!isHeld) reported = name
-    return isHeld
+    reported = name
+    return false
   }
   return {
     async *read(audience, afterMs) {
@@ -123,8 +116,8 @@ export function openVerdictRows(
         isLast: Number(isLast),
         found: JSON.stringify(found.map(cellsOf)),
       }
-      const cells = [row.page, row.atMs, row.leaves, row.isLast, row.found, macOf(audience, row)]
-      const values = [audience, ...cells, on.unixMs() + AHEAD_MS_MAX]
+      const cells = cellsIn(audience, row)
+      const values = [...cells, mac.write(cells), on.unixMs() + AHEAD_MS_MAX]
       // The verdict holds without its row: others replay that page themselves.
       await side.transaction((query) => query(KEEP, values), 'relaxed').catch(on.onProblem)
     },

@@ -12,6 +12,7 @@ import { type Clock, createBackOff, postChecked } from '@tallystick/service-kit'
 import { z } from 'zod'
 import type { CareConfig } from '../config.ts'
 import { type RecordJournal, StoreBehind } from '../domain/record-store.ts'
+import { type SharedWitnesses, shareNews } from './witness-rows.ts'
 
 /** A witness checks a few hashes and two signatures. */
 const TIMEOUT_MS = 10_000
@@ -33,6 +34,7 @@ type WitnessesOptions = {
   readonly onError: (error: unknown) => void
   /** A witness that was away at the start shows, now that it answers, that the store was put back. */
   readonly onLead?: (() => void) | undefined
+  readonly shared?: SharedWitnesses | undefined
 }
 
 /** The files beside the database: what witnesses cosigned, and what was given up of what they have seen. */
@@ -75,11 +77,13 @@ function leadSentence({ name, problem, seen, size }: WitnessLead): string {
  * store was put back while it was closed.
  */
 export function openWitnesses(options: WitnessesOptions) {
-  const { chance, config, journal, clock } = options
+  const { chance, config, journal, clock, shared } = options
   const places = placesOf(config)
   const ending = new AbortController()
+  const sharing = shared && shareNews(shared, options)
   const push = new WitnessPush({
     ...options,
+    isTurn: sharing?.isTurn,
     witnesses: config.WITNESSES.map(({ url, vkey }) => ({ url, verifierKey: vkey })),
     createBackOff: (limits) => createBackOff({ ...limits, clock, chance }),
     journal: { ...journal, size: () => journal.size },
@@ -102,6 +106,7 @@ export function openWitnesses(options: WitnessesOptions) {
       places.cosigned === undefined ? undefined : replaceFile(places.cosigned, note),
     givenUp: readGivenUp(places.givenUp),
   })
+  const endSharing = sharing?.begin(push)
   const compare = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const cancel = clock.after(COMPARE_MS, resolve)
@@ -124,6 +129,7 @@ export function openWitnesses(options: WitnessesOptions) {
       return lead && new StoreBehind(leadSentence(lead))
     },
     close: (): Promise<void> => {
+      endSharing?.()
       ending.abort()
       return push.close()
     },
