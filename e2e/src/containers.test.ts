@@ -285,6 +285,29 @@ describe.skipIf(serverMissing !== undefined)(
   },
 )
 
+describe('what compose builds and bounds', () => {
+  it('six images, each under one name', () => {
+    const named = services.flatMap(([, { build, image }]) =>
+      build === undefined ? [] : [`${image} of ${build.args.SERVICE}`],
+    )
+    expect([...new Set(named)].toSorted()).toEqual(
+      installableServices.map(({ name }) => `tallystick-${name} of ${name}`).toSorted(),
+    )
+  })
+
+  it.each(services)(
+    '%s: memory, processes and its log are bounded, and restarts end',
+    (_, definition) => {
+      expect(definition).toMatchObject({
+        mem_limit: expect.any(String),
+        pids_limit: expect.any(Number),
+        logging: { options: { 'max-size': '10m' } },
+      })
+      expect(definition.restart).toMatch(/^(no|on-failure:\d+)$/)
+    },
+  )
+})
+
 describe('Dockerfile', () => {
   const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8')
 
@@ -293,6 +316,15 @@ describe('Dockerfile', () => {
     expect(last).toMatch(/^USER node$/m)
     expect(last).toMatch(/^HEALTHCHECK /m)
     expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
+  })
+
+  it('its last stage has no npm, and looks at its health without a Node', () => {
+    const last = dockerfile.split(/^FROM .*$/m).at(-1) ?? ''
+    expect(last).toMatch(/^RUN rm -rf .*node_modules.*npm/m)
+    const [, shell = '', script = ''] = JSON.parse(
+      /^ {2}CMD (\[.*\])$/m.exec(last)?.[1] ?? '[]',
+    ) as string[]
+    expect([shell, script]).toEqual(['-c', expect.stringContaining('/health')])
   })
 
   it('runs the Node that package.json installs on Linux, which the README names', () => {
