@@ -1,5 +1,7 @@
 /**
- * Moments of some events before they join the truth table: doubles while those are exact, then whole numbers of any size.
+ * Moments of some events before they join the truth table. A quantity is two digits of some seven places, whose products are
+ * summed in doubles while those are exact, then in whole numbers of any size: a squared value alone passes what one double
+ * multiplies exactly, and whole numbers for every event would be a quarter of an import.
  */
 import type { MomentSums } from './truth-table.ts'
 
@@ -7,60 +9,76 @@ import type { MomentSums } from './truth-table.ts'
 export const isExact = (value: number): boolean =>
   value <= Number.MAX_SAFE_INTEGER && value >= -Number.MAX_SAFE_INTEGER
 
-/** The products of some hundred events with quantities up to this sum exactly. */
-const SMALL_MAX = 2 ** 22
+/** A low digit is at most half of it from 0: products of low digits of a hundred events sum exactly. */
+const DIGIT = 2 ** 24
+const DIGITS = BigInt(DIGIT)
 
 /** The moments of some events: as MomentSums, in doubles while those are exact. */
 export class MomentTally {
   /** Quantities of the event being counted: safe integers, 0 once it is closed. */
   readonly event: Float64Array
   #clusters = 0
-  /** Sums over events of small quantities: the first moments, then the second ones row by row. */
-  readonly #small: Float64Array
-  /** Bounds the distance of every small sum from 0. */
+  /** The event's low digits, then its high ones. */
+  readonly #digits: Float64Array
+  /** Sums over events of the digits, then of their products row by row. */
+  readonly #sums: Float64Array
+  /** Bounds the distance of every sum from 0. */
   #bound = 0
-  /** Sums that no longer fit in doubles, by place. */
+  /** Sums that no longer fit in doubles, by place in MomentSums. */
   readonly #large: bigint[] = []
 
   constructor(quantities: number) {
+    const digits = 2 * quantities
     this.event = new Float64Array(quantities)
-    this.#small = new Float64Array(quantities + (quantities * (quantities + 1)) / 2)
+    this.#digits = new Float64Array(digits)
+    this.#sums = new Float64Array(digits + (digits * (digits + 1)) / 2)
   }
 
   /** Adds (sign 1) or subtracts (sign -1) the event. */
   close(sign: 1 | -1): void {
-    const event = this.event
-    let most = 0
-    for (let i = 0; i < event.length; i += 1) most = Math.max(most, Math.abs(event[i] as number))
-    if (most > SMALL_MAX) {
+    const { event } = this
+    const digits = this.#digits
+    let [most, used] = [0, event.length]
+    for (let i = 0; i < event.length; i += 1) {
+      const value = event[i] as number
+      const high = Math.round(value / DIGIT)
+      const low = value - high * DIGIT
+      digits[i] = low
+      digits[event.length + i] = high
+      if (high !== 0) used = digits.length
+      most = Math.max(most, Math.abs(low), Math.abs(high))
+    }
+    const grown = most * most
+    if (!isExact(grown)) {
       this.closeLarge(Array.from(event, BigInt), sign)
       return
     }
-    const grown = most * most
     if (!isExact(this.#bound + grown)) this.#carry()
     this.#bound += grown
     this.#clusters += sign
-    this.#addProducts(sign)
+    this.#addProducts(used, sign)
     event.fill(0)
   }
 
-  #addProducts(sign: 1 | -1): void {
-    const event = this.event
-    const sums = this.#small
-    let place = event.length
-    for (let i = 0; i < event.length; i += 1) {
-      const value = sign * (event[i] as number)
+  /** Adds the first so many digits and their products; the rest are 0. */
+  #addProducts(used: number, sign: 1 | -1): void {
+    const digits = this.#digits
+    const sums = this.#sums
+    for (let i = 0; i < used; i += 1) {
+      const value = sign * (digits[i] as number)
       // Most events have picks in few bands.
-      if (value === 0) {
-        place += event.length - i
-        continue
-      }
+      if (value === 0) continue
       sums[i] = (sums[i] as number) + value
-      for (let j = i; j < event.length; j += 1) {
-        sums[place] = (sums[place] as number) + value * (event[j] as number)
-        place += 1
-      }
+      const row = this.#placeOf(i, 0)
+      for (let j = i; j < used; j += 1)
+        sums[row + j] = (sums[row + j] as number) + value * (digits[j] as number)
     }
+  }
+
+  /** Where the products of two digits are summed, the earlier first. */
+  #placeOf(i: number, j: number): number {
+    const digits = this.#digits.length
+    return digits + i * digits - (i * (i + 1)) / 2 + j
   }
 
   /** Adds or subtracts an event with these quantities, of any size. */
@@ -78,12 +96,22 @@ export class MomentTally {
     this.#large[place] = (this.#large[place] ?? 0n) + value
   }
 
-  /** Makes room in the small sums. */
+  /** Makes room in the sums. */
   #carry(): void {
-    this.#small.forEach((sum, place) => {
-      if (sum !== 0) this.#putLarge(place, BigInt(sum))
-    })
-    this.#small.fill(0)
+    const quantities = this.event.length
+    const sum = (place: number): bigint => BigInt(this.#sums[place] as number)
+    const product = (i: number, j: number): bigint => sum(this.#placeOf(i, j))
+    let place = quantities
+    for (let i = 0; i < quantities; i += 1) {
+      const high = quantities + i
+      this.#putLarge(i, sum(i) + DIGITS * sum(high))
+      for (let j = i; j < quantities; j += 1) {
+        const middle = product(i, quantities + j) + product(j, high)
+        const top = product(high, quantities + j)
+        this.#putLarge(place++, product(i, j) + DIGITS * (middle + DIGITS * top))
+      }
+    }
+    this.#sums.fill(0)
     this.#bound = 0
   }
 
