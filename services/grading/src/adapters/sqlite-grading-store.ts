@@ -17,11 +17,11 @@ import { guardedNow, LEDGER } from './sqlite-database.ts'
 const jsonCells = (count: number): string =>
   Array.from({ length: count }, (_, at) => `value ->> ${at}`).join(', ')
 
-const FILE_EVENTS = `INSERT INTO events (id, path, sport, start_at, words, home, away)
-  SELECT ${jsonCells(7)} FROM json_each($1) WHERE true
+const FILE_EVENT = `INSERT INTO events (id, path, sport, start_at, words, home, away)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
   ON CONFLICT (id) DO UPDATE SET start_at = excluded.start_at, words = excluded.words,
     home = excluded.home, away = excluded.away`
-const FILE_WORDS = `INSERT OR REPLACE INTO event_words (rowid, words) SELECT ${jsonCells(2)} FROM json_each($1)`
+const FILE_WORDS = 'INSERT OR REPLACE INTO event_words (rowid, words) VALUES ($1, $2)'
 
 const KEEP_CELLS = `INSERT INTO truth (key, cell, as_of) SELECT ${jsonCells(2)}, $2 FROM json_each($1) WHERE true
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
@@ -31,18 +31,17 @@ export const SQLITE_SQL = ledgerSql({
   list: (texts) => JSON.stringify(texts),
   rowsOf: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
   values: (rows) => [JSON.stringify(rows)],
-  file: (events) => {
-    if (events.length === 0) return []
-    const filed = events.map(([id, info]) => {
+  // One by one: SQLite would read a JSON array anew for each of its cells.
+  file: (events) =>
+    events.flatMap(([id, info]) => {
       const { away, home, path, sport, startAtSeconds } = info
-      return [id, path, sport, startAtSeconds, eventWords(info), teamKey(home), teamKey(away)]
-    })
-    const words = events.map(([id, info]) => [id, sportWord(info.sport) + eventWords(info)])
-    return [
-      { text: FILE_EVENTS, values: [JSON.stringify(filed)] },
-      { text: FILE_WORDS, values: [JSON.stringify(words)] },
-    ]
-  },
+      const words = eventWords(info)
+      const filed = [id, path, sport, startAtSeconds, words, teamKey(home), teamKey(away)]
+      return [
+        { text: FILE_EVENT, values: filed },
+        { text: FILE_WORDS, values: [id, sportWord(sport) + words] },
+      ]
+    }),
   keepCells: (cells, size) =>
     cells.length === 0 ? [] : [{ text: KEEP_CELLS, values: [JSON.stringify(cells), size] }],
 })

@@ -8,14 +8,8 @@ import type {
   PriceRecord,
   RecordReference,
 } from './event-state.ts'
-import type {
-  CloseEntry,
-  EntryPrices,
-  EventLedgerEntry,
-  OutcomeEntry,
-  SnapshotEntry,
-} from './ledger-entry.ts'
-import { marketShape } from './markets.ts'
+import type { CloseEntry, EventLedgerEntry, OutcomeEntry, SnapshotEntry } from './ledger-entry.ts'
+import { type MarketType, marketShape } from './markets.ts'
 import { readMarketPath } from './parse-market.ts'
 import { PriceLog } from './price-log.ts'
 
@@ -63,12 +57,13 @@ function readOdds(texts: Readonly<Record<string, string>>): Record<string, numbe
 
 /** Whether the margin can be removed: one book prices every selection. */
 export function isCompleteBook(
+  type: MarketType,
   odds: Readonly<Record<string, number>>,
-  { market, isWhole }: Pick<EntryPrices, 'market' | 'isWhole'>,
+  isWhole = false,
 ): boolean {
-  const shape = marketShape(readMarketPath(market).type)
+  const shape = marketShape(type)
   if (!shape.isOneBook) return false
-  if (shape.selections === undefined) return isWhole === true && Object.keys(odds).length > 1
+  if (shape.selections === undefined) return isWhole && Object.keys(odds).length > 1
   return shape.selections.every((selection) => odds[selection] !== undefined)
 }
 
@@ -78,7 +73,7 @@ function priceRecords(
   record: RecordReference,
 ): readonly PriceRecord[] {
   return entry.prices.map((prices) => {
-    const { family, line } = readMarketPath(prices.market)
+    const { family, line, participant, period, type } = readMarketPath(prices.market)
     const odds = readOdds(prices.odds)
     return {
       feed: entry.feed,
@@ -86,10 +81,13 @@ function priceRecords(
       isSynthetic: entry.isSynthetic,
       market: prices.market,
       family,
+      type,
+      period,
       line,
+      participant,
       book: prices.book,
       odds,
-      isComplete: isCompleteBook(odds, prices),
+      isComplete: isCompleteBook(type, odds, prices.isWhole),
       isAlternative: prices.isAlternative,
       capturedAtSeconds: prices.capturedAtSeconds,
       recordedAtSeconds: entry.receivedAtSeconds,

@@ -177,7 +177,8 @@ export function listCountedPaths(
       if (observation.outcomes.length + (state?.outcomes.length ?? 0) > 0) withResult.add(path)
       const isSecond = seen.has(path)
       seen.add(path)
-      if (withResult.has(path) && (isSecond || isNews(state, observation, write.batch)))
+      if (!withResult.has(path)) continue
+      if (isSecond || state === undefined || isNews(state, observation, write.batch))
         counted.add(path)
     }
   }

@@ -6,8 +6,8 @@ import { bandPrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../wire/cards.ts'
 import { type CommittedPick, countedPicks } from './committed-pick.ts'
 import type { CloseRecord, EarliestStart, EventState, PriceRecord } from './event-state.ts'
-import { marketPath } from './markets.ts'
-import { parseMarket, readMarketPath } from './parse-market.ts'
+import { type EventMarket, marketFamily } from './markets.ts'
+import { parseMarket } from './parse-market.ts'
 import {
   bestClose,
   type FairClose,
@@ -32,7 +32,7 @@ function fairOf({ fair, state }: Counted, close: CloseRecord): FairClose | undef
 }
 
 type PricedSelection = {
-  readonly market: ReturnType<typeof readMarketPath>
+  readonly market: EventMarket & { readonly family: string }
   readonly selection: string
   readonly odds: number
   readonly population: Population
@@ -76,11 +76,10 @@ function addMechanical(rows: SettledRow[], counted: Counted): void {
   const population = 'mechanical'
   for (const snapshot of state.snapshots) {
     if (!isBeforeStart(state.earliestStart, snapshot.capturedAtSeconds)) continue
-    const market = readMarketPath(snapshot.market)
-    const scope = `${state.info.sport}/${market.type}/${bookScope(snapshot)}`
+    const scope = `${state.info.sport}/${snapshot.type}/${bookScope(snapshot)}`
     for (const selection in snapshot.odds) {
       const odds = snapshot.odds[selection] ?? 0
-      addRows(rows, counted, { market, selection, odds, population, scope })
+      addRows(rows, counted, { market: snapshot, selection, odds, population, scope })
     }
   }
 }
@@ -93,7 +92,7 @@ function addCommitted(rows: SettledRow[], counted: Counted, picks: readonly Comm
     const odds = parseOdds(opening.odds)
     if (parsed.kind !== 'market' || odds.kind !== 'odds') continue
     const { key, selection } = parsed
-    const market = readMarketPath(marketPath(key))
+    const market = { ...key, family: marketFamily(key) }
     const scope = `${key.sport}/${key.type}`
     addRows(rows, counted, { market, selection, odds: odds.decimal, population, scope })
   }

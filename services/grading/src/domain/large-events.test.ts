@@ -94,6 +94,8 @@ function countedRecords(count: number) {
       isRedistributable: true,
       isSynthetic: false,
       market: '1x2/ft',
+      type: '1x2' as const,
+      period: 'ft',
       family: '1x2/ft',
       isComplete: true,
       capturedAtSeconds: at * 60,

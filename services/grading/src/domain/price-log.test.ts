@@ -17,6 +17,8 @@ const recordOf = ({ book, isOpen = true, market, odds, recorded, seen }: Given):
   isRedistributable: isOpen,
   isSynthetic: false,
   market,
+  type: '1x2',
+  period: 'ft',
   family: market,
   book,
   odds: { home: odds },

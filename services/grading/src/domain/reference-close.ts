@@ -6,7 +6,6 @@ import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick
 import type { UngradedCode } from '../wire/cards.ts'
 import type { CloseRecord, EventState } from './event-state.ts'
 import { type EventMarket, lineText, marketFamily, marketShape, ownValue } from './markets.ts'
-import { readMarketPath } from './parse-market.ts'
 
 /** Sharper books first, by log-loss against results; any other book comes after these. */
 export const REFERENCE_ORDER: readonly string[] = [
@@ -127,14 +126,13 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
 
 /** The order of a close's selections, that of its market type. */
 const selectionsOf = (close: CloseRecord): readonly string[] =>
-  marketShape(readMarketPath(close.market).type).selections ?? Object.keys(close.odds)
+  marketShape(close.type).selections ?? Object.keys(close.odds)
 
 /** Removes a close's margin; undefined if a price is missing or the prices do not form a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   if (!close.isComplete) return undefined
   const selections = selectionsOf(close)
-  const { type } = readMarketPath(close.market)
-  if (type === 'place') return placeClose(close, selections, method)
+  if (close.type === 'place') return placeClose(close, selections, method)
   const removal = removeMargin(
     selections.map((selection) => close.odds[selection] ?? Number.NaN),
     method,

@@ -9,7 +9,6 @@ import type { ReferenceStudy } from '../wire/calibration.ts'
 import { applyEntry } from './apply-entry.ts'
 import type { EventState } from './event-state.ts'
 import type { GradingStore } from './grading-store.ts'
-import { readMarketPath } from './parse-market.ts'
 import { fairClose, fairProbabilityOf } from './reference-close.ts'
 import study from './reference-study.json' with { type: 'json' }
 import { returnOf, settleSelection } from './settle-selection.ts'
@@ -97,10 +96,9 @@ function closingOfEvent(state: EventState) {
   for (const close of state.closes) {
     const fair = fairClose(close, 'power')
     if (fair?.kind !== 'fair' || close.status !== 'final') continue
-    const market = readMarketPath(close.market)
-    const scope = `${state.info.sport}/${market.type}`
+    const scope = `${state.info.sport}/${close.type}`
     for (const [selection, odds] of Object.entries(close.odds)) {
-      const settled = settleSelection(state, market, selection)
+      const settled = settleSelection(state, close, selection)
       if (settled === undefined || settled.result === 'void') continue
       const sums = getOrMake(byScope, scope, () => ({ count: 0, promised: 0, returned: 0 }))
       sums.count += 1

@@ -77,7 +77,7 @@ export function acceptBook(
   // A place market pays several runners.
   if (market.startsWith('place/')) sum /= readMarketPath(market).line ?? 1
   if (sum <= BOOKSUM_MAX && sum >= BOOKSUM_MIN) return [book]
-  if (!isCompleteBook(prices, book)) return [book]
+  if (!isCompleteBook(readMarketPath(market).type, prices, book.isWhole)) return [book]
   refusals.push({ reason: 'booksum_out_of_range', place, detail: `${market}: ${sum.toFixed(3)}` })
   return []
 }
