@@ -257,7 +257,7 @@ const fields = z.object({
     ),
   UNHEARD_WEBHOOK_URL: httpUrlField()
     .optional()
-    .describe('Told of each such alert by a POST with the record’s URI and version.'),
+    .describe('Told of each such alert by a POST with the record’s URI, version and language.'),
   UNHEARD_WEBHOOK_SECRET: secretField({ minBytes: WRITE_SECRET_BYTES_MIN })
     .optional()
     .describe('Signs those POSTs as a write is signed.'),

@@ -176,7 +176,7 @@ export function compileRules(rules: SpokenRules) {
     dotted: sticky(
       '(?:\\p{L}\\.)+\\p{L}(?![\\p{L}\\p{M}\\p{N}.])|\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)',
     ),
-    title: sticky(`(${oneOf(Object.keys(beforeNames))})\\.(?: (\\p{Lu}\\p{L}*\\p{Ll}\\p{L}*))?`),
+    title: sticky(`(${oneOf(Object.keys(beforeNames))})\\.(?: (?:d[eu] |d[’'])?(\\p{Lu}\\p{L}+))?`),
     // `Dott.ssa`.
     inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),

@@ -169,6 +169,9 @@ describe('C37: the words of a sentence', () => {
     ['it', 'Sig.ra Neri, Sigg. Neri, 3 gg.', 'signora Neri, signori Neri, 3 giorni.'],
     ['nl', 'mej. Bos, dhr. Bos, 10 mnd.', 'mejuffrouw Bos, de heer Bos, 10 maanden.'],
     ['pl', '2 tyg., 10 mies.', '2 tygodnie, 10 miesięcy.'],
+    ['fr', 'M. de Roy et M. DUPONT', 'monsieur de Roy et monsieur dupont'],
+    ['en', 'Dr. J. Roy', 'doctor J Roy'],
+    ['nl', '½ zakje, ½ tabl.', 'een half zakje, een halve tablet.'],
     ['tr', 'Sn. Kaya, Doç. Dr. Kaya, 2 hf.', 'sayın Kaya, doçent doktor Kaya, 2 hafta.'],
   ])('%s: %s: %s', (language, text, words) => {
     expect(say(language, text)).toBe(words)
@@ -242,6 +245,8 @@ describe('C37: the words of a sentence', () => {
     ['a title that reads as the end of a sentence', 'en', 'Capt. Hook'],
     ['a letter that is a unit or a word', 'es', 'Durante 3 a.'],
     ['litres or years', 'pl', 'Od 3 l.'],
+    ['a part of a pack that reads as a word', 'en', 'Insert 2 supp.'],
+    ['a part of a pack that reads as a word', 'it', 'Prenda 2 bust.'],
     ['an abbreviation that nobody listed', 'de', 'EKG am Montag'],
     ['an abbreviation that nobody listed', 'en', 'Take 2 pcs q.q.h.'],
     ['an abbreviation that nobody listed', 'it', 'Prenda il frmc'],

@@ -315,15 +315,16 @@ class SentenceReader {
     const { everyHours, titles, unsafe, words } = this.#rules
     const rules = { patterns: this.#patterns, rules: this.#rules }
     const title = readTitle(text, at, rules)
-    if (title !== undefined)
-      return title.said === undefined ? undefined : { said: title.said, end: title.end }
+    if (title !== 'none') return title
     const every = everyHours && this.#match(/q ?(\d{1,2}) ?h(?![\p{L}\p{N}])/uy, text, at)
     if (every) return { said: fill(everyHours, { n: every[1] ?? '' }), end: at + every[0].length }
     const dotted = this.#match(this.#patterns.dotted, text, at)?.[0].trimEnd()
     if (dotted !== undefined) {
       const small = this.#small(dotted).replaceAll(' ', '')
       const known = lookUp(words, small.replace(/\.?$/, '.'))
-      return known === undefined ? undefined : this.#abbreviated(text, known, at + dotted.length)
+      if (known !== undefined) return this.#abbreviated(text, known, at + dotted.length)
+      // `Dr. J. Roy` is a title, and an initial.
+      if (!titles.includes(`${small.split('.')[0]}.`)) return undefined
     }
     const word = this.#match(this.#patterns.word, text, at)?.[0]
     if (word === undefined) return undefined
@@ -369,8 +370,7 @@ class SentenceReader {
   /** A known abbreviation, whose full stop may end the sentence too. */
   #abbreviated(text: string, said: string, end: number): Read {
     const isLast = text[end - 1] === '.' && /^(?:$|\n| \p{Lu})/u.test(text.slice(end, end + 3))
-    const { titles, words } = this.#rules
-    const isTitle = titles.some((title) => words[title] === said)
+    const isTitle = this.#rules.titles.some((title) => this.#rules.words[title] === said)
     return { said: isLast && !isTitle ? `${said}.` : said, end }
   }
 

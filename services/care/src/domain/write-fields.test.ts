@@ -187,6 +187,11 @@ describe('POST /write fields', () => {
       expect(readWriteFields({ ...body, value: `a${control}b` }).kind).toBe('invalid')
   })
 
+  test('C45: a value has something to see', () => {
+    for (const value of [' ', '\n\t', '\u200b', '\u2800', '\u200f', '\ufeff'])
+      expect([value, readWriteFields({ ...body, value }).kind]).toEqual([value, 'invalid'])
+  })
+
   test.each(['authorId', 'authorLabel'])('C45: %s is one line, with something to see', (field) => {
     for (const control of [...CONTROLS, '\n', '\r', '\t', '\u2028', '\u2029'])
       expect(readWriteFields({ ...body, [field]: `Dr${control}N` }).kind).toBe('invalid')

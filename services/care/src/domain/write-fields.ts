@@ -55,6 +55,8 @@ export function readWriteFields(body: unknown, bearer?: Bearer, language?: strin
   const status = parsed.data.status ?? undefined
   // Either a sentence or a withdrawal: a value beside one could be taken for what holds (C40).
   if ((value === '') !== (status !== undefined)) return invalid
+  // A sentence that nobody sees or hears would take one back and say nothing.
+  if (value !== '' && !isSeen(value)) return invalid
   if (!isWritableName(patient) || !isWritableName(domain) || !isWritableValue(value)) return invalid
   if (typeof staleAfter === 'string' && parseIsoTime(staleAfter) === undefined) return invalid
   const named = parsed.data.language ?? undefined

@@ -76,6 +76,13 @@ describe('C38: a name', () => {
     ['Anne-Marie', 'Anne‑Marie'],
     ['Müller', 'Mueller'],
     ['SØREN', 'Soeren'],
+    ['Øyvind', 'Oyvind'],
+    ['Cœline', 'Coeline'],
+    ['Þór', 'Thor'],
+    ['Mary Ann', 'Mary-Ann'],
+    ['Mary Ann', 'MaryAnn'],
+    ['St. John', 'St John'],
+    ["O'Brien", 'OBrien'],
     ['علي', 'علی'], // a Persian keyboard's
     ['أحمد', 'احمد'],
     ['فاطمة', 'فاطمه'],

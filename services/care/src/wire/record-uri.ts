@@ -74,7 +74,9 @@ const TWO_LETTERS: Readonly<Record<string, string>> = {
   æ: 'ae',
   å: 'aa',
   ö: 'oe',
+  œ: 'oe',
   ø: 'oe',
+  þ: 'th',
   ü: 'ue',
 }
 /** Letters of Persian and Urdu keyboards, and with or without hamza: each is written for the other. */
@@ -95,13 +97,16 @@ const inOneKeyboard = (name: string): string =>
   name.replace(/[یىئکةہأإآٱؤ]/g, (letter) => ARABIC_LETTERS[letter] ?? letter)
 
 const inTwoLetters = (name: string): string =>
-  name.toLowerCase().replace(/[äæåöøü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
+  name.toLowerCase().replace(/[äæåöœøþü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
 
 /** With the apostrophe and the hyphen of a keyboard: a telephone writes O’Brien. */
 const withPlainSigns = (name: string): string =>
   name.replace(/['‘’‛ʹʻʼʽ′`´]/g, "'").replace(/[\p{Pd}\u2212]/gu, '-')
 
-/** What a name may be taken for: without case, accents and alphabets, and by the digits and letters that look like others. */
+/** What is left out, or is a space: Mary Ann is Mary-Ann and MaryAnn. */
+const withoutJoints = (name: string): string => name.replace(/[\s'._-]/gu, '')
+
+/** What a name may be taken for: without case, accents, alphabets and joints, and by the digits and letters that look like others. */
 export function looksOf(text: string): readonly string[] {
   const name = inOneKeyboard(withPlainSigns(text))
   if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
@@ -109,6 +114,7 @@ export function looksOf(text: string): readonly string[] {
     readsAs(name.toUpperCase()),
     readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
     readsAs(inTwoLetters(name)),
+    readsAs(withoutJoints(name.toLowerCase())),
   ]
   return [...new Set(looks)]
 }
