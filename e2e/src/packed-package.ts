@@ -9,11 +9,16 @@ export const run = (command: string, line: readonly string[], cwd: string): stri
 
 type Manifest = {
   readonly name: string
-  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string }>>
+  /** A file by itself, or with its types. */
+  readonly exports: Readonly<
+    Record<string, string | { readonly types: string; readonly default: string }>
+  >
   readonly bin?: Readonly<Record<string, string>>
   readonly engines?: { readonly node?: string }
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly keywords?: readonly string[]
 }
 
 export type PackedPackage = {
@@ -25,25 +30,17 @@ export type PackedPackage = {
   readonly files: readonly string[]
 }
 
-/** Packs a folder of the workspace, compiled or built by its own script, and unpacks it into `node_modules` of another. */
-export function packInto(
-  folder: string,
-  workspaceFolder: string,
-  how: 'compiled' | 'built' = 'compiled',
-): PackedPackage {
+/** Packs a folder of the workspace as in a clean clone, and unpacks it into `node_modules` of another. */
+export function packInto(folder: string, workspaceFolder: string): PackedPackage {
   const from = join(root, workspaceFolder)
-  // What an earlier build left is no part of the package.
+  // What an earlier build left is no part of the package: packing makes what it packs.
   rmSync(join(from, 'dist'), { recursive: true, force: true })
-  const programs = join(root, 'node_modules/.bin')
-  if (how === 'built') run(join(programs, 'pnpm'), ['run', 'build'], from)
-  // The script of the contracts would compile Solidity, too.
-  else run(join(programs, 'tsc'), ['-p', 'tsconfig.build.json'], from)
   const { name, version } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as {
     readonly name: string
     readonly version: string
   }
   // The workspace's own: within a run of all tests npx takes over a minute to find out that it need not be fetched.
-  run(join(programs, 'pnpm'), ['pack', '--pack-destination', folder], from)
+  run(join(root, 'node_modules/.bin/pnpm'), ['pack', '--pack-destination', folder], from)
   const tarball = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
   const place = unpackInto(folder, { name, tarball })
   const manifest = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Manifest

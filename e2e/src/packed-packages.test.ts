@@ -18,14 +18,19 @@ import { strangersShopTests } from './packed/strangers-shop.suite.ts'
 import { OTHER_NODES, packInto, run } from './packed-package.ts'
 import { root } from './spawned-stack.ts'
 
-/** The five, and what the agent cannot do without. */
+/** All that is not private. */
 const FOLDERS = [
-  'packages/hashchain',
-  'packages/odds',
-  'packages/jwt-lite',
-  'packages/x402',
   'contracts',
   'packages/agent',
+  'packages/devnet',
+  'packages/facilitator',
+  'packages/hashchain',
+  'packages/issuer',
+  'packages/journal-store',
+  'packages/jwt-lite',
+  'packages/odds',
+  'packages/service-kit',
+  'packages/x402',
 ] as const
 
 /** What npm says of itself, not of a package. */
@@ -43,7 +48,10 @@ beforeAll(() => {
   for (const one of FOLDERS) packed.set(one, packInto(folder, one))
   // What they declare, as the workspace has it installed, so that no test waits for a registry.
   for (const one of FOLDERS)
-    for (const name of Object.keys(of(one).manifest.dependencies ?? {})) {
+    for (const name of Object.keys({
+      ...of(one).manifest.dependencies,
+      ...of(one).manifest.peerDependencies,
+    })) {
       const place = join(folder, 'node_modules', name)
       if (name.startsWith('@tallystick/')) continue
       rmSync(place, { force: true })
@@ -80,31 +88,56 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
     const { files } = of(workspaceFolder)
     expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json']))
     expect(files.filter((file) => /\.(?:test|fixture|contract|bench)\./.test(file))).toEqual([])
-    const strange = files.filter(
-      (file) =>
-        !/^(?:README\.md|LICENSE|package\.json|vectors\/.+\.json|dist\/.+\.(?:js|d\.ts)|src\/.+\.sol)$/.test(
-          file,
-        ),
-    )
+    const known =
+      /^(?:README\.md|LICENSE|package\.json|vectors\/.+\.json|(?:dist|src)\/.+\.(?:js|ts|d\.ts\.map|sol|css|svg|sql))$/
+    const strange = files.filter((file) => !known.test(file))
     expect(strange).toEqual([])
   })
 
-  it('exports only files that are there, and says which Node it needs', () => {
+  it('exports only files that are there, and says which Node it needs and what it is for', () => {
     const { files, manifest } = of(workspaceFolder)
-    const targets = Object.values(manifest.exports).flatMap((one) => [one.types, one.default])
+    const targets = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === 'string' ? target : [target.types, target.default],
+    )
+    expect(targets).toContain('./package.json')
     for (const target of [...targets, ...Object.values(manifest.bin ?? {})])
       expect(files).toContain(target.replace('./', ''))
     expect(manifest.engines?.node).toMatch(/^>=\d+$/)
-    expect(JSON.stringify(manifest)).not.toMatch(/workspace:|catalog:/)
+    expect(manifest.keywords?.length).toBeGreaterThan(2)
+    expect(JSON.stringify({ ...manifest, devDependencies: {} })).not.toMatch(/workspace:|catalog:/)
+  })
+
+  it('leads an editor from its types to their source', () => {
+    const { files, place } = of(workspaceFolder)
+    if (workspaceFolder === 'contracts') return
+    for (const map of files.filter((file) => file.endsWith('.d.ts.map'))) {
+      const { sources } = JSON.parse(readFileSync(join(place, map), 'utf8')) as { sources: string[] }
+      for (const source of sources) expect(files).toContain(join(dirname(map), source))
+    }
+    expect(files.some((file) => file.endsWith('.d.ts.map'))).toBe(true)
+  })
+
+  it('lets a shop bring its own version of what shops have', () => {
+    const { dependencies, peerDependencies } = of(workspaceFolder).manifest
+    const wanted = { ...dependencies, ...peerDependencies }
+    for (const name of ['fastify', 'pino', 'viem', 'zod', '@x402/core', 'express', 'hono'])
+      expect(wanted[name] ?? '^').toMatch(/^\^/)
   })
 
   it('imports only what it declares', () => {
     const { files, manifest, place } = of(workspaceFolder)
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
+    // A declaration needs the types of what it names, which for some are a package of their own.
+    const typesMissing = (file: string, name: string): boolean =>
+      file.endsWith('.d.ts') &&
+      manifest.devDependencies?.[`@types/${packageOf(name)}`] !== undefined
     const missing = files
       .filter((file) => file.endsWith('.js') || file.endsWith('.d.ts'))
-      .flatMap((file) => importsOf(readFileSync(join(place, file), 'utf8')))
-      .filter((name) => !isBuiltin(name) && declared[packageOf(name)] === undefined)
+      .flatMap((file) =>
+        importsOf(readFileSync(join(place, file), 'utf8'))
+          .filter((name) => !isBuiltin(name))
+          .filter((name) => declared[packageOf(name)] === undefined || typesMissing(file, name)),
+      )
     expect([...new Set(missing)]).toEqual([])
   })
 
@@ -112,6 +145,16 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
     const text = readFileSync(join(of(workspaceFolder).place, 'README.md'), 'utf8')
     expect([...text.matchAll(/\]\((?!https?:|#)[^)]*\)/g)].map(([link]) => link)).toEqual([])
     expect(text).toMatch(/^# @tallystick\//)
+  })
+
+  it('its README names nothing that is not in it', () => {
+    const { files, manifest, place } = of(workspaceFolder)
+    const text = readFileSync(join(place, 'README.md'), 'utf8')
+    const paths = [...text.matchAll(/`((?:src|vectors|dist)\/[\w./-]+\.\w+)`/g)].map(([, path]) => path)
+    expect(paths.filter((path) => !files.includes(path ?? ''))).toEqual([])
+    const entries = [...text.matchAll(new RegExp(`${manifest.name}(/[a-z0-9-]+)`, 'g'))]
+    const strange = entries.filter(([, entry]) => manifest.exports[`.${entry}`] === undefined)
+    expect(strange.map(([name]) => name)).toEqual([])
   })
 
   const entry = (): string =>
@@ -133,9 +176,7 @@ describe.skipIf(postgresMissing !== undefined)(
   `packages/journal-store${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
     it('brings what every store on PostgreSQL has, and makes it', async () => {
-      const { place } = packInto(folder, 'packages/journal-store', 'built')
-      const driver = realpathSync(join(root, 'packages/journal-store/node_modules/pg'))
-      symlinkSync(driver, join(folder, 'node_modules/pg'))
+      const { place } = of('packages/journal-store')
       const server = startPostgres()
       try {
         const { owner } = await server.database()

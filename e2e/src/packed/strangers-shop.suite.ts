@@ -92,7 +92,8 @@ export function strangersShopTests(packed: () => PackedPackage): void {
   beforeAll(() => {
     const { manifest, tarball } = packed()
     unpackInto(folder, { name: manifest.name, tarball })
-    const asked = [...Object.keys(manifest.dependencies ?? {}), 'fastify', '@x402/fetch']
+    const needed = { ...manifest.dependencies, ...manifest.peerDependencies }
+    const asked = [...Object.keys(needed), '@x402/fetch']
     for (const name of asked) install(folder, { name, from: packageFolder })
     for (const name of ['typescript', '@types/node']) install(folder, { name, from: root })
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
