@@ -30,7 +30,7 @@ const PAYMENTS = 400
 const BASE_PAYMENTS = 40
 const REPEATS = 9
 const KEY = '11'.repeat(32)
-const PAY_TO = `0x${'22'.repeat(20)}`
+const PAY_TO = `0x${'22'.repeat(20)}` as const
 
 const evmAsset = {
   network: BENCH_CHAIN,

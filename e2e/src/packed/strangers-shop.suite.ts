@@ -1,6 +1,7 @@
 // A stranger's application: the gate from its packed tarball, outside the workspace, types and all. Its folder holds the tarball,
 // the dependencies that the tarball declares, and what the application itself asks for. They are the workspace's installed
 // copies, so that no test waits for a registry.
+import { spawnSync } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -12,12 +13,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createContext, runInContext } from 'node:vm'
+import { hederaRequirement, readTransfer } from '@tallystick/x402/hedera'
+import { agentMemo, type ExactHederaClient } from '@tallystick/x402/hedera-client'
+import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { OTHER_NODES, type PackedPackage, run, unpackInto } from '../packed-package.ts'
 import { root } from '../spawned-stack.ts'
 
 const packageFolder = join(root, 'packages/x402')
-const TSC = join(root, 'node_modules/typescript/bin/tsc')
 
 /** Puts an installed package of the workspace into the stranger's folder. */
 function install(folder: string, { name, from }: { name: string; from: string }): void {
@@ -67,22 +71,51 @@ console.log(JSON.stringify(await paid.json()))
 process.exit(0)
 `
 
-/** What a typed application relies on. */
-const TYPED = `
-import { createPaymentGate, type PaymentTerms } from '@tallystick/x402'
-import { hederaRequirement } from '@tallystick/x402/hedera'
-import { callPaidTool, type ToolResult } from '@tallystick/x402/mcp'
-import { paidRoute } from '@tallystick/x402/fastify'
+/** What the README's blocks say that their reader has. */
+const READER = `
+import type { createPaymentGate, JobOptions, PaymentGate, PaymentTerms } from '@tallystick/x402'
+import type { callPaidTool } from '@tallystick/x402/mcp'
+import type { x402Client } from '@x402/fetch'
+import type { FastifyInstance } from 'fastify'
 
-const network = 'hedera:testnet'
-const requirement = hederaRequirement({ network, amountTinybar: 1n, payTo: '0.0.1', feePayer: '0.0.2' })
-const terms: PaymentTerms = {
-  requirements: [requirement],
-  resource: { url: 'https://shop.example', description: '', mimeType: 'text/plain' },
+type Shop = Parameters<typeof createPaymentGate>[0]
+type Wallet = { request(call: { method: string; params?: unknown }): Promise<unknown> }
+declare global {
+  const app: FastifyInstance
+  const gate: PaymentGate
+  const terms: PaymentTerms
+  const job: () => JobOptions<unknown, { answer: number }, string>
+  const shop: Shop
+  const first: Extract<Shop['facilitator'], { settle: unknown }>
+  const second: typeof first
+  const client: x402Client
+  const ethereum: Wallet
+  const wallet: Wallet
+  const publicKey: Uint8Array
+  const privateKey: string
+  const apiKey: string
+  const passphrase: string
+  const secretKey: string
+  const url: string
+  const description: string
+  const mimeType: string
+  const inputSchema: object
+  const params: { name: string; arguments: Record<string, unknown> }
+  const gradeJob: (fingerprint: string, given: object) => JobOptions<string, object, string>
+  const decline: Parameters<typeof callPaidTool>[0]['decline']
 }
-void [terms, createPaymentGate, paidRoute, callPaidTool]
-const result: ToolResult = { content: [] }
-void result
+`
+
+/** A page's program, which signs with a function and has nothing of Node. */
+const PAGE = `
+import { ExactEvmClient } from '@tallystick/x402/evm'
+import { agentMemo, ExactHederaClient } from '@tallystick/x402/hedera'
+import { x402Client } from '@x402/core/client'
+
+const signer = { accountId: '0.0.9001', keyKind: 'ed25519', publicKey: new Uint8Array(32).fill(1), sign: (body) => signed(body) }
+const scheme = new ExactHederaClient({ signer, memo: agentMemo('0x' + 'ab'.repeat(20)) })
+new x402Client().register('hedera:*', scheme).register('eip155:*', new ExactEvmClient({ signer: {} }))
+globalThis.paid = scheme.createPaymentPayload(2, requirement)
 `
 
 /** Runs them with the package `x402` as it was packed. */
@@ -95,7 +128,8 @@ export function strangersShopTests(packed: () => PackedPackage): void {
     const needed = { ...manifest.dependencies, ...manifest.peerDependencies }
     const asked = [...Object.keys(needed), '@x402/fetch']
     for (const name of asked) install(folder, { name, from: packageFolder })
-    for (const name of ['typescript', '@types/node']) install(folder, { name, from: root })
+    install(folder, { name: '@types/node', from: root })
+    install(folder, { name: 'typescript-5', from: join(root, 'e2e') })
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   })
 
@@ -113,10 +147,69 @@ export function strangersShopTests(packed: () => PackedPackage): void {
       expect(JSON.parse(run(node, ['pay.mjs'], folder))).toEqual({ answer: 42 })
     })
 
-  it('its types hold in a strict project, declarations checked', () => {
-    writeFileSync(join(folder, 'typed.ts'), TYPED)
-    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
-    const libraries = ['--lib', 'es2024,dom', '--types', 'node', '--skipLibCheck', 'false']
-    expect(run(process.execPath, [TSC, ...options, ...libraries, 'typed.ts'], folder)).toBe('')
+  it.each([
+    ['5.9', 'typescript-5/bin/tsc'],
+    ['7', 'typescript/bin/tsc'],
+  ])(
+    'the README’s programs compile in a strict project, declarations checked: TypeScript %s',
+    (_version, path) => {
+      const readme = readFileSync(join(packageFolder, 'README.md'), 'utf8')
+      const blocks = [...readme.matchAll(/^```ts.*\n([^]*?)^```/gm)].map(([, code = '']) => code)
+      expect(blocks.length).toBeGreaterThan(10)
+      const files = blocks.map((code, at) => {
+        writeFileSync(join(folder, `readme-${at}.mts`), `${code}\nexport {}\n`)
+        return `readme-${at}.mts`
+      })
+      writeFileSync(join(folder, 'reader.d.mts'), READER)
+      const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024']
+      const libraries = ['--lib', 'es2024,dom', '--types', 'node', '--skipLibCheck', 'false']
+      const compiler = join(
+        root,
+        path.startsWith('typescript-5') ? 'e2e' : '',
+        'node_modules',
+        path,
+      )
+      const line = [compiler, ...options, ...libraries, 'reader.d.mts', ...files]
+      const { status, stdout } = spawnSync(process.execPath, line, {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      expect([status, stdout]).toEqual([0, ''])
+    },
+  )
+
+  it('the payer’s half bundles for a browser, and pays there with a function that signs', async () => {
+    writeFileSync(join(folder, 'page.mjs'), PAGE)
+    const warnings: string[] = []
+    const bundle = await rolldown({
+      cwd: folder,
+      input: './page.mjs',
+      platform: 'browser',
+      onwarn: ({ message }) => warnings.push(message),
+    })
+    const { output } = await bundle.generate({ format: 'iife' })
+    expect([warnings, output[0].imports]).toEqual([[], []])
+    // What pages have, and nothing else.
+    const { atob, btoa, crypto, TextDecoder, TextEncoder, URL } = globalThis
+    const page = { atob, btoa, crypto, TextDecoder, TextEncoder, URL, console }
+    const requirement = hederaRequirement({
+      network: 'hedera:testnet',
+      price: '3 HBAR',
+      payTo: '0.0.7001',
+      feePayer: '0.0.5001',
+    })
+    const bodies: Uint8Array[] = []
+    const signed = (body: Uint8Array): Uint8Array => {
+      bodies.push(body)
+      return new Uint8Array(64).fill(2)
+    }
+    const context = createContext({ ...page, requirement, signed })
+    runInContext(output[0].code, context)
+    const { payload } = await (context['paid'] as ReturnType<
+      ExactHederaClient['createPaymentPayload']
+    >)
+    const transfer = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
+    expect(bodies).toHaveLength(1)
+    expect(transfer).toMatchObject({ transfer: { memo: agentMemo(`0x${'ab'.repeat(20)}`) } })
   })
 }

@@ -1,26 +1,28 @@
 import type { Clock } from '@tallystick/x402'
-import { createMirrorNode, ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
+import {
+  createMirrorNode,
+  ExactHederaClient,
+  hederaSigner,
+  readPrivateKey,
+} from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { AgentSigner } from './access-agent.ts'
 
-const KEY_PATTERN = /^(0x)?[0-9a-fA-F]{64}$/
-
 /**
- * The signer for one ECDSA key: pays from its account and signs its transactions. `privateKey` is 64 hexadecimal digits, with
- * or without `0x`. `accountId` is the key's account `0.0.x`, or a function that finds it for the first payment. Throws
+ * The signer for one ECDSA key: pays from its account and signs its transactions. `privateKey` is 32 bytes or DER in hex. `accountId` is the key's account `0.0.x`, or a function that finds it for the first payment. Throws
  * RangeError for anything else; the message never holds the key.
  */
 export function agentSigner(options: {
   readonly privateKey: string
   readonly accountId: string | ((evmAddress: Address) => Promise<string>)
 }): AgentSigner {
-  const { accountId, privateKey } = options
-  if (!KEY_PATTERN.test(privateKey)) {
-    throw new RangeError('an agent signs with an ECDSA key of 64 hexadecimal digits')
-  }
-  const key: Hex = `0x${privateKey.replace(/^0x/, '')}`
+  const { accountId } = options
+  const reading = readPrivateKey(options.privateKey, { only: 'ecdsa' })
+  if (reading.kind === 'not_a_key')
+    throw new RangeError(`privateKey: expected an ECDSA key in hex; it is ${reading.what}`)
+  const key: Hex = `0x${reading.hex}`
   const account = privateKeyToAccount(key)
   let foundId: Promise<string> | undefined
 

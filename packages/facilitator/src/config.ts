@@ -1,19 +1,17 @@
 import {
-  checkedSecretField,
   choiceField,
   httpUrlField,
   integerField,
   parsedField,
+  readSecretField,
   sharedConfigFields,
   switchField,
   textField,
 } from '@tallystick/service-kit'
 import { type EvmAsset, isEvmAddress, parseEvmAsset, X_LAYER_USDT0 } from '@tallystick/x402/evm'
-import { HEDERA_NETWORKS, isAccountId } from '@tallystick/x402/hedera'
+import { HEDERA_NETWORKS, isAccountId, readPrivateKey } from '@tallystick/x402/hedera'
 import { z } from 'zod'
-import { parseEvmKey } from './evm/evm-wallet.ts'
 import { parseConsensusNodes } from './hedera/consensus-client.ts'
-import { parsePrivateKey } from './hedera/hedera-facilitator.ts'
 
 /** A chain's tokens from a comma-separated list; undefined if one is unreadable or there is none. */
 export function parseEvmAssets(text: string, chainId: number): readonly EvmAsset[] | undefined {
@@ -26,7 +24,14 @@ const nodesExpected = 'host:port=account pairs, separated by commas, e.g. 127.0.
 const accountExpected = 'an account id such as 0.0.1001'
 const keyExpected = 'a private key in hex: 32 bytes of an ECDSA key, or DER of either kind'
 
-const evmKeyExpected = 'a private key of 32 bytes in hex'
+const evmKeyExpected = 'an ECDSA private key, 32 bytes or DER in hex'
+
+/** A key as it was given, since DER names its kind. */
+const privateKey = (expected: string, options?: Parameters<typeof readPrivateKey>[1]) =>
+  readSecretField(expected, (text) => {
+    const key = readPrivateKey(text, options)
+    return key.kind === 'key' ? { text } : key
+  })
 const assetsExpected =
   'tokens separated by commas, each address/name/version/decimals, e.g. 0x4ae46a509f6b1d9056937ba4500cb143933d2dc8/USDG/2/6; the address alone for USD₮0 on X Layer'
 
@@ -56,10 +61,7 @@ const fields = z.object({
   FEE_PAYER: textField(accountExpected, isAccountId).describe(
     'Account that pays the settlement fees.',
   ),
-  FEE_PAYER_KEY: checkedSecretField(
-    keyExpected,
-    (text) => parsePrivateKey(text) !== undefined,
-  ).describe('Private key of FEE_PAYER.'),
+  FEE_PAYER_KEY: privateKey(keyExpected).describe('Private key of FEE_PAYER.'),
   SERVED_PAY_TO: parsedField(parseReceivers, { expected: servedExpected, isGuard: true })
     .optional()
     .describe(
@@ -71,7 +73,7 @@ const fields = z.object({
   EVM_CHAIN_ID: integerField({ min: 1, max: 4_294_967_295 })
     .prefault('196')
     .describe('Chain id of that network; 196 is X Layer.'),
-  EVM_KEY: checkedSecretField(evmKeyExpected, (text) => parseEvmKey(text) !== undefined)
+  EVM_KEY: privateKey(evmKeyExpected, { only: 'ecdsa' })
     .optional()
     .describe(
       'Private key of the account that submits there and pays the gas; set together with EVM_RPC_URL.',

@@ -112,6 +112,23 @@ export function checkedSecretField(expected: string, isGood: (text: string) => b
   })
 }
 
+/**
+ * A secret that a reader puts into its one form, also read from `<NAME>_FILE`. Where it cannot, `what` says what the text is
+ * instead, without repeating any of it.
+ */
+export function readSecretField(
+  expected: string,
+  read: (text: string) => { readonly text: string } | { readonly what: string },
+) {
+  const field = z.string().transform((given, context): Secret => {
+    const reading = read(given)
+    if ('text' in reading) return new Secret(reading.text)
+    context.addIssue({ code: 'custom', message: `${expected}; it is ${reading.what}` })
+    return z.NEVER
+  })
+  return withFieldMeta(field, { expected, isSecret: true })
+}
+
 /** A field of JSON text that fits a schema; its only error message is `expected`. */
 export function jsonField<Schema extends z.ZodType>(
   schema: Schema,

@@ -31,6 +31,7 @@ export {
   integerField,
   jsonField,
   parsedField,
+  readSecretField,
   receiptKeysField,
   secretField,
   serverOf,

@@ -5,3 +5,12 @@ export type Clock = {
   /** Runs `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void
 }
+
+/** The runtime's own clock, which everything here uses unless it is given another. */
+export const systemClock: Clock = {
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms)
+    return () => clearTimeout(timer)
+  },
+  unixMs: () => Date.now(),
+}

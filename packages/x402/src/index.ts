@@ -12,7 +12,8 @@ export { createFacilitatorPool } from './facilitators/facilitator-pool.ts'
 export type { FeePayerDirectory } from './facilitators/fee-payers.ts'
 export type { Challenge, ChallengeError, PaymentTerms } from './gate/challenge.ts'
 export { type GateEvent, timedScheme } from './gate/gate-event.ts'
-export type { PaidJob, PaymentOutcome } from './gate/paid-job.ts'
+export type { JobOptions, PaidJob, PaymentOutcome } from './gate/paid-job.ts'
+export { respond } from './gate/paid-response.ts'
 export {
   type Admission,
   createPaymentGate,

@@ -2,6 +2,7 @@ import {
   checkedSecretField,
   httpUrlField,
   integerField,
+  readSecretField,
   receiptKeysField,
   type Secret,
   secretField,
@@ -9,8 +10,7 @@ import {
   sharedConfigFields,
   withFieldMeta,
 } from '@tallystick/service-kit'
-import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
-import { privateKeyToAddress } from 'viem/accounts'
+import { readPrivateKey, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { z } from 'zod'
 import type { AlertLimits } from './domain/seller-alerts.ts'
 
@@ -36,23 +36,17 @@ const addresses = () =>
     (text) => text.split(',').map((part) => part.trim().toLowerCase() as `0x${string}`),
   )
 
-export const keyText = 'an ECDSA private key, 64 hex digits with or without 0x'
-/** Whether it is a key. Libraries reject zero and numbers beyond the curve with an error that repeats the key. */
-function isEcdsaKey(text: string): boolean {
-  const digits = text.replace(/^0x/, '')
-  if (!/^[a-fA-F0-9]{64}$/.test(digits)) return false
-  try {
-    return privateKeyToAddress(`0x${digits}`) !== undefined
-  } catch {
-    return false
-  }
-}
+export const keyText = 'an ECDSA private key, 32 bytes or DER in hex'
 
-export const ecdsaKey = () => checkedSecretField(keyText, isEcdsaKey)
+export const ecdsaKey = () =>
+  readSecretField(keyText, (text) => {
+    const key = readPrivateKey(text, { only: 'ecdsa' })
+    return key.kind === 'key' ? { text: `0x${key.hex}` } : key
+  })
 
 /** A key in the form that the ledger's libraries take. */
 export function keyHex(key: Secret): `0x${string}` {
-  return `0x${key.reveal().replace(/^0x/, '')}`
+  return key.reveal() as `0x${string}`
 }
 
 const address = () =>

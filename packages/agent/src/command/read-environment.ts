@@ -1,32 +1,26 @@
 import { readFileSync } from 'node:fs'
-import { privateKeyToAddress } from 'viem/accounts'
+import { readPrivateKey } from '@tallystick/x402/hedera'
+import type { Hex } from 'viem'
 import { z } from 'zod'
 import { findSlips } from '../generated/variable-slips.ts'
 
 /** The process environment, or what a test puts in its place. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const KEY_EXPECTED = 'an ECDSA secp256k1 key: 64 hexadecimal digits'
+const KEY_EXPECTED = 'an ECDSA private key, 32 bytes or DER in hex'
 
-/** Whether a text is a key. Errors of libraries are not passed on, since they repeat the text. */
-function isKey(text: string): boolean {
-  const digits = text.replace(/^0x/, '')
-  if (!/^[0-9a-fA-F]{64}$/.test(digits)) return false
-  try {
-    return privateKeyToAddress(`0x${digits}`) !== undefined
-  } catch {
-    return false
-  }
-}
+/** Its 64 digits. Errors of libraries are not passed on, since they repeat the text. */
+const privateKey = z.string().transform((text, context): Hex => {
+  const key = readPrivateKey(text, { only: 'ecdsa' })
+  if (key.kind === 'key') return `0x${key.hex}`
+  context.addIssue({ code: 'custom', message: `${KEY_EXPECTED}; it is ${key.what}` })
+  return z.NEVER
+})
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'an http or https URL' })
 
 const AgentEnvironment = z.object({
-  AGENT_KEY: z
-    .string()
-    .refine(isKey, KEY_EXPECTED)
-    .transform((text) => `0x${text.replace(/^0x/, '')}` as const)
-    .optional(),
+  AGENT_KEY: privateKey.optional(),
   AGENT_ACCOUNT_ID: z
     .string()
     .regex(/^0\.0\.\d{1,19}$/, 'an account id 0.0.x')

@@ -4,6 +4,7 @@
  */
 import { LedgerUnavailable } from '@tallystick/x402'
 import { type Hex, isContractFault, TRANSFER_GAS_MAX } from '@tallystick/x402/evm'
+import { readPrivateKey } from '@tallystick/x402/hedera'
 import {
   BaseError,
   createPublicClient,
@@ -64,14 +65,10 @@ const GAS_PRICE_MAX_WEI = 1_000_000_000_000n
 /** A node's words for a call that needs more gas than it was given. */
 const OUT_OF_GAS = /gas required exceeds|out ?of ?gas/i
 
-/** Reads the private key of an EVM account; undefined for anything but 32 bytes of hex that are a valid key on the curve. */
+/** Reads the private key of an EVM account; undefined for anything but an ECDSA key in hex. */
 export function parseEvmKey(text: string): PrivateKeyAccount | undefined {
-  const [, hex] = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(text.trim()) ?? []
-  try {
-    return hex === undefined ? undefined : privateKeyToAccount(`0x${hex}`)
-  } catch {
-    return undefined
-  }
+  const key = readPrivateKey(text, { only: 'ecdsa' })
+  return key.kind === 'key' ? privateKeyToAccount(`0x${key.hex}`) : undefined
 }
 
 /** Builds a wallet over a node's JSON-RPC. Throws RangeError if the key is unreadable; the message never contains it. */

@@ -5,6 +5,7 @@ import {
   createFeeFloor,
   createMirrorAccountDirectory,
   createMirrorNode,
+  readPrivateKey,
   TINYBAR_PER_HBAR,
 } from '@tallystick/x402/hedera'
 import type { FacilitatorLimits } from '../settlement.ts'
@@ -109,20 +110,11 @@ export function mirrorBalances(options: {
   }
 }
 
-const RAW_KEY = /^(?:0x)?([0-9a-fA-F]{64})$/
-const DER_KEY = /^(?:0x)?(30[0-9a-fA-F]{60,})$/
-
-/**
- * Reads a private key. 32 bytes in hex are an ECDSA (secp256k1) key; DER in hex names its own kind. An Ed25519 key must
- * be DER, since its bare bytes look like any other. Undefined for anything else.
- */
+/** Reads a private key: 32 bytes in hex are an ECDSA key; DER in hex names its own kind. Undefined for anything else. */
 export function parsePrivateKey(text: string): PrivateKey | undefined {
-  const [, raw] = RAW_KEY.exec(text) ?? []
-  const [, der] = DER_KEY.exec(text) ?? []
-  try {
-    if (raw !== undefined) return PrivateKey.fromStringECDSA(raw)
-    return der === undefined ? undefined : PrivateKey.fromStringDer(der)
-  } catch {
-    return undefined
-  }
+  const key = readPrivateKey(text)
+  if (key.kind === 'not_a_key') return undefined
+  return key.keyKind === 'ecdsa'
+    ? PrivateKey.fromStringECDSA(key.hex)
+    : PrivateKey.fromStringED25519(key.hex)
 }

@@ -2,7 +2,7 @@
  * Several facilitators as one (X19): which of them may settle a payment, healthy ones first, and whose fee payer the next
  * challenge names. gate/submit-payment.ts says when a payment goes from one to the next.
  */
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import type { PaymentRequirement } from '../payment.ts'
 import {
   type Facilitator,
@@ -42,10 +42,10 @@ const AWAY_MAX_MS = 30_000
  */
 export function createFacilitatorPool(options: {
   readonly members: readonly PoolMember[]
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
   readonly refreshMs?: number
 }) {
-  const { clock, refreshMs } = options
+  const { clock = systemClock, refreshMs } = options
   if (options.members.length === 0) throw new RangeError('a pool needs a facilitator')
   const members = options.members.map((member) => watched(member, { clock, refreshMs }))
   /** Healthy members first, otherwise as configured. */

@@ -1,6 +1,7 @@
 /** The port to facilitators, which submit payments to the ledger, and the client of one that speaks the standard HTTP API. */
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
+import { httpUrl } from '../bad-argument.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { fetchJson, type JsonCall } from '../http-json.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement } from '../payment.ts'
 import { classifyRefusal } from './refusals.ts'
@@ -132,10 +133,10 @@ const NAME = 'the facilitator'
 export function createHttpFacilitator(options: {
   /** Base address; `/settle` and `/supported` are below it. */
   readonly url: string
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
 }): Facilitator {
-  const { clock } = options
-  const base = options.url.replace(/\/+$/, '')
+  const { clock = systemClock } = options
+  const base = httpUrl('url', options.url)
   return {
     async settle(paymentPayload, paymentRequirements) {
       const { json, status } = await ask(NAME, {

@@ -5,7 +5,8 @@
  */
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
+import { httpUrl } from '../bad-argument.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Settlement } from '../payment.ts'
 import {
   ask,
@@ -69,9 +70,9 @@ export function createOkxFacilitator(options: {
   readonly passphrase: string
   /** Used to sign; never sent. */
   readonly secretKey: string
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
 }): Facilitator {
-  const { clock } = options
+  const { clock = systemClock } = options
   const askSigned = signedAsk(options)
   return {
     async settle(paymentPayload, paymentRequirements) {
@@ -103,8 +104,8 @@ export function createOkxFacilitator(options: {
 }
 
 function signedAsk(options: Parameters<typeof createOkxFacilitator>[0]) {
-  const { apiKey, clock, passphrase, secretKey } = options
-  const base = (options.url ?? OKX_URL).replace(/\/+$/, '')
+  const { apiKey, clock = systemClock, passphrase, secretKey } = options
+  const base = httpUrl('url', options.url ?? OKX_URL)
   return async (path: string, body?: string): Promise<unknown> => {
     const timestamp = new Date(clock.unixMs()).toISOString()
     const method = body === undefined ? 'GET' : 'POST'

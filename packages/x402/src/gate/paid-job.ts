@@ -50,6 +50,32 @@ export type PaidJob<Prepared, Answer, Declined> = {
   fulfil(prepared: Prepared, settled: SettledPayment): Promise<Answer>
 }
 
+/**
+ * A job as a caller gives it. What it may leave out: `subject` (whoever buys the same thing waits), `prepare` (nothing has to be
+ * made before money moves) and `mayHonour`: yes where the scheme itself knows that a payment was new when it was reserved
+ * (EVM); no elsewhere (Hedera), since after a restart an old payment would buy again.
+ */
+export type JobOptions<Prepared, Answer, Declined> = Omit<
+  PaidJob<Prepared, Answer, Declined>,
+  'subject' | 'prepare' | 'mayHonour'
+> &
+  Partial<Pick<PaidJob<Prepared, Answer, Declined>, 'subject' | 'prepare' | 'mayHonour'>>
+
+type AnyJob = PaidJob<unknown, unknown, unknown>
+
+/** The whole job. Each payment's outcome comes from its own job, so its types are its caller's. */
+export function wholeJob<Prepared, Answer, Declined>(
+  options: JobOptions<Prepared, Answer, Declined>,
+  scheme: PaymentScheme,
+): AnyJob {
+  return {
+    subject: options.fingerprint,
+    prepare: async () => ({ kind: 'ready', prepared: undefined }),
+    mayHonour: async () => scheme.isUsed !== undefined,
+    ...(options as Partial<AnyJob>),
+  } as AnyJob
+}
+
 export type Preparation<Prepared, Declined> =
   | { readonly kind: 'ready'; readonly prepared: Prepared }
   | { readonly kind: 'declined'; readonly declined: Declined }

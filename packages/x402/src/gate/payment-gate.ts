@@ -2,10 +2,11 @@
  * The gate reads a payment header, matches and verifies it, cheap checks first, and hands it to the payments in flight.
  * payments-in-flight.ts decides which one a request joins; run-payment.ts decides what happens to each.
  */
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { identifierKey, readPaymentIdentifier } from '../extensions/payment-identifier.ts'
 import type { Facilitator, FacilitatorRoutes } from '../facilitators/facilitator.ts'
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
+import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
 import { createReservations } from '../reservations/reservations.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
@@ -18,12 +19,14 @@ import {
 import type { GateEvent } from './gate-event.ts'
 import { DEFAULT_GATE_LIMITS, type GateLimits } from './gate-limits.ts'
 import { createLedgerPoller } from './ledger-poller.ts'
-import type {
-  AnyOutcome,
-  PaidJob,
-  PaymentForJob,
-  PaymentOutcome,
-  PaymentProblem,
+import {
+  type AnyOutcome,
+  type JobOptions,
+  type PaidJob,
+  type PaymentForJob,
+  type PaymentOutcome,
+  type PaymentProblem,
+  wholeJob,
 } from './paid-job.ts'
 import { createPayerLines } from './payer-lines.ts'
 import {
@@ -55,8 +58,9 @@ type GateReceipts = Pick<ReceiptIssuer, 'withReceipt'> & Partial<Pick<ReceiptIss
 type PaymentGateOptions = {
   readonly schemes: readonly PaymentScheme[]
   readonly facilitator: Facilitator | FacilitatorRoutes
-  readonly reservations: ReservationStore
-  readonly clock: Clock
+  /** In this process's memory by default: answers end with it. */
+  readonly reservations?: ReservationStore | undefined
+  readonly clock?: Clock | undefined
   /** Signs receipts into paid answers and, if it has `offersFor`, offers into challenges (X18). */
   readonly receipts?: GateReceipts | undefined
   /** Called for everything the gate does, for logs and metrics. */
@@ -73,7 +77,8 @@ export type PaymentGate = ReturnType<typeof createPaymentGate>
  * whose network has no scheme. An `Answer` must survive JSON, since later identical requests get it from the store.
  */
 export function createPaymentGate(options: PaymentGateOptions) {
-  const { clock, facilitator, receipts, reservations: store, schemes } = options
+  const { clock = systemClock, facilitator, receipts, schemes } = options
+  const { reservations: store = createMemoryReservationStore({ clock }) } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
   const observe = (event: GateEvent): void => {
     const requestId = inFlight.requestIdOf(event.payment.id)
@@ -92,15 +97,15 @@ export function createPaymentGate(options: PaymentGateOptions) {
   async function payAdmitted<Prepared, Answer, Declined>(
     admission: Admission,
     terms: PaymentTerms,
-    job: PaidJob<Prepared, Answer, Declined>,
+    job: JobOptions<Prepared, Answer, Declined>,
   ): Promise<PaymentOutcome<Answer, Declined>> {
     if (admission.kind !== 'admitted') return admission
     const { payment } = admission
     // Each payment's outcome comes from its own job, so its types are this call's.
-    const outcome = (await inFlight.joinOrRun({ ...admission, job })) as PaymentOutcome<
-      Answer,
-      Declined
-    >
+    const outcome = (await inFlight.joinOrRun({
+      ...admission,
+      job: wholeJob(job, admission.scheme),
+    })) as PaymentOutcome<Answer, Declined>
     if (outcome.kind !== 'paid') return outcome
     const { answer } = outcome
     const answerText = job.answersJson && typeof answer === 'string' ? answer : undefined
@@ -124,7 +129,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
     async pay<Prepared, Answer, Declined>(
       headers: PaymentHeaders,
       terms: PaymentTerms,
-      job: PaidJob<Prepared, Answer, Declined>,
+      job: JobOptions<Prepared, Answer, Declined>,
     ): Promise<PaymentOutcome<Answer, Declined>> {
       return await payAdmitted(await admit(schemes, headers, terms), terms, job)
     },
@@ -215,7 +220,8 @@ function createResume(gate: {
         const job = jobOf(reservation)
         if (job === undefined) return { reservation, end: 'left_open' }
         const scheme = schemeOf(schemes, payment.network)
-        const paid = { payment, scheme, job, order: undefined, isResumed: true } as const
+        const whole = wholeJob(job, scheme)
+        const paid = { payment, scheme, job: whole, order: undefined, isResumed: true } as const
         return { reservation, end: (await inFlight.joinOrRun(paid)).kind }
       } catch (cause) {
         return { reservation, end: 'failed', cause }

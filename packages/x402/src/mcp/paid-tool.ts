@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { ChallengeError, PaymentTerms } from '../gate/challenge.ts'
 import {
-  type PaidJob,
+  type JobOptions,
   type PaymentOutcome,
   type PaymentProblem,
   problemOf,
@@ -63,7 +63,7 @@ type PaidToolOptions<Prepared, Answer, Declined> = {
   /** Its `toolCallHash`, if the caller already has it. */
   readonly callHash?: string | undefined
   /** The work of this call. Use `fingerprint` as the job's, so that a payment buys this tool with these arguments. */
-  readonly job: (fingerprint: string) => PaidJob<Prepared, Answer, Declined>
+  readonly job: (fingerprint: string) => JobOptions<Prepared, Answer, Declined>
   readonly render: (answer: Answer) => ToolResult
   readonly decline: (declined: Declined) => ToolResult
 }

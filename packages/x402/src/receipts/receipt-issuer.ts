@@ -3,7 +3,7 @@
  * answer. receipt-verifier.ts is the buyer's side.
  */
 import { hash, hkdfSync } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import type { PaymentTerms } from '../gate/challenge.ts'
 import type { Settlement } from '../payment.ts'
 import {
@@ -33,12 +33,12 @@ export function createReceiptIssuer(options: {
   readonly baseUrl: string
   /** Ed25519 seed, 32 bytes in hex. */
   readonly privateKey: string
-  readonly clock: Pick<Clock, 'unixMs'>
+  readonly clock?: Pick<Clock, 'unixMs'> | undefined
   /** The key's name in the document, by default `key-1`. */
   readonly keyName?: string | undefined
   readonly earlierKeys?: readonly EarlierKey[]
 }) {
-  const { baseUrl, clock, earlierKeys = [], keyName = 'key-1' } = options
+  const { baseUrl, clock = systemClock, earlierKeys = [], keyName = 'key-1' } = options
   const key = statementKey(options.privateKey)
   const did = didOf(baseUrl)
   const kid = `${did}#${keyName}`
@@ -113,11 +113,11 @@ export function createDerivedReceiptIssuer(options: {
   /** Separates this key from every other use of the secret, such as `tallystick grading receipts`. */
   readonly purpose: string
   readonly baseUrl: string
-  readonly clock: Pick<Clock, 'unixMs'>
+  readonly clock?: Pick<Clock, 'unixMs'> | undefined
   /** Ed25519 public keys, base64url, as `/.well-known/did.json` had them. */
   readonly earlierKeys?: readonly string[] | undefined
 }): ReceiptIssuer {
-  const { baseUrl, clock, earlierKeys = [], purpose, secret } = options
+  const { baseUrl, clock = systemClock, earlierKeys = [], purpose, secret } = options
   const seed = hkdfSync('sha256', secret, '', purpose, 32)
   const privateKey = Buffer.from(seed).toString('hex')
   const { x: publicKey } = statementKey(privateKey)

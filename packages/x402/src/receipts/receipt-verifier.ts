@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import { fetchJson } from '../http-json.ts'
 import {
   ANSWER_STATEMENT,
@@ -131,7 +131,7 @@ function isReceiptOf(receipt: ReceiptStatement, own: OwnPayment, nowSeconds: num
 }
 
 /** Checks offers and receipts; reads each host's document once an hour. */
-export function createReceiptVerifier({ clock }: { readonly clock: Clock }) {
+export function createReceiptVerifier({ clock = systemClock }: { readonly clock?: Clock } = {}) {
   const documentAt = createDidDocuments(clock)
 
   /** Judges a statement's content, then whether the host of `calledUrl` signed it. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import {
   payerKeyOf,
   type Reservation,
@@ -8,7 +8,7 @@ import {
 import { addGuess } from './same-purchase.ts'
 
 type Options = {
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
   /** Most answers kept; a few kB each. */
   readonly answeredMax?: number
   /** Most open reservations kept. */
@@ -27,7 +27,7 @@ const OPEN_MAX = 20_000
  * `full` and nothing may be settled. Answers are forgotten once they expire. A payment whose answer is kept for its payer
  * is compared with all of them.
  */
-export function createMemoryReservationStore(options: Options): ReservationStore {
+export function createMemoryReservationStore(options: Options = {}): ReservationStore {
   const { openMax = OPEN_MAX } = options
   const held = createHeldReservations(options)
   const { find, latest, openOne, putAnswered, reservations } = held
@@ -88,7 +88,7 @@ export function createMemoryReservationStore(options: Options): ReservationStore
   }
 }
 
-function createHeldReservations({ answeredMax = ANSWERED_MAX, clock }: Options) {
+function createHeldReservations({ answeredMax = ANSWERED_MAX, clock = systemClock }: Options) {
   /** Oldest first. */
   const reservations = new Map<string, Reservation>()
   /** Those of them that have an answer, in order of use. */

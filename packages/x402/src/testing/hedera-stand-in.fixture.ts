@@ -9,15 +9,12 @@ import type { PaymentTerms } from '../gate/challenge.ts'
 import type { PaymentPayload, PaymentRequirement, Settlement, VerifiedPayment } from '../payment.ts'
 import type { AccountDirectory } from '../schemes/hedera/account-directory.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
-import {
-  ExactHederaClient,
-  type HederaSigner,
-  hederaSigner,
-} from '../schemes/hedera/exact-hedera-client.ts'
+import { ExactHederaClient, type HederaSigner } from '../schemes/hedera/exact-hedera-client.ts'
 import {
   createExactHederaScheme,
   hederaRequirement,
 } from '../schemes/hedera/exact-hedera-scheme.ts'
+import { hederaSigner } from '../schemes/hedera/hedera-signer.ts'
 import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
 import type { LedgerAccount, MirrorNode } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'

@@ -1,8 +1,9 @@
 /** Payments forged in any way, verified against the stand-in's ledger, for the tests of the Hedera rules. */
 import type { PaymentRequirement } from '../payment.ts'
 import { longZeroAddress } from '../schemes/hedera/account-id.ts'
-import { type HederaSigner, hederaSigner } from '../schemes/hedera/exact-hedera-client.ts'
+import type { HederaSigner } from '../schemes/hedera/exact-hedera-client.ts'
 import type { HederaKey } from '../schemes/hedera/hedera-key.ts'
+import { hederaSigner } from '../schemes/hedera/hedera-signer.ts'
 import type { LedgerAccount } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import type { Verification } from '../schemes/payment-scheme.ts'

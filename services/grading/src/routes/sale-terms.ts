@@ -1,7 +1,7 @@
 /** What is sold, its price, and what a challenge tells an agent about it; `/openapi.json` has the full bodies. */
 import type { OperationForSale } from '@tallystick/service-kit'
 import { describeCall, type JsonSchema, type PaymentTerms, sellerFields } from '@tallystick/x402'
-import { type EvmAsset, evmRequirement } from '@tallystick/x402/evm'
+import { type EvmAsset, evmRequirement, type Hex } from '@tallystick/x402/evm'
 import { auditExample, gradeExample } from '../wire/examples.ts'
 import { SALE_KINDS, type SaleDoor, type SaleKind, salePath } from './sale-job.ts'
 
@@ -24,7 +24,7 @@ const SELLER = sellerFields({
 /** What is on sale at each door; built once, because a challenge's bytes are cached with it. */
 export function saleTerms(options: {
   readonly asset: EvmAsset
-  readonly payTo: string
+  readonly payTo: Hex
   readonly baseUrl: string
 }): Readonly<Record<SaleDoor, Readonly<Record<SaleKind, PaymentTerms>>>> {
   const { asset, baseUrl, payTo } = options

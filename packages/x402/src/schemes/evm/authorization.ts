@@ -3,6 +3,7 @@
  * signed it. https://eips.ethereum.org/EIPS/eip-3009, https://eips.ethereum.org/EIPS/eip-712
  */
 import { z } from 'zod'
+import { neededPrivateKey } from '../../private-key.ts'
 import { keccak, SECP256K1_ORDER, secp256k1 } from '../../secp256k1.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
@@ -137,15 +138,11 @@ export function addressOfPoint(point: Uint8Array): Hex {
 }
 
 /**
- * A signer for a private key: 32 bytes in hex, with or without `0x`. Throws RangeError for anything else; the message
- * never contains the key.
+ * A signer for an ECDSA private key, 32 bytes or DER in hex. Throws RangeError for anything else; the message says what it is
+ * instead, and never contains it.
  */
 export function evmSigner(options: { readonly privateKey: string }): EvmSigner {
-  const hex = options.privateKey.trim().replace(/^0x/i, '')
-  const key = Buffer.from(hex, 'hex')
-  if (!/^[0-9a-fA-F]{64}$/.test(hex) || !secp256k1.isPrivateKey(key)) {
-    throw new RangeError('not a private key of 32 bytes in hex')
-  }
+  const key = Buffer.from(neededPrivateKey(options.privateKey, { only: 'ecdsa' }).hex, 'hex')
   return {
     address: addressOfPoint(secp256k1.pointOfKey(key)),
     async signTypedData({ domain, message }) {

@@ -3,7 +3,8 @@
  * failure of the node throws LedgerUnavailable. Nothing here holds a key or sends anything to the chain.
  */
 import { z } from 'zod'
-import type { Clock } from '../../clock.ts'
+import { httpUrl } from '../../bad-argument.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { createJsonRpc } from '../../json-rpc.ts'
 import type { VerifiedPayment } from '../../payment.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
@@ -146,8 +147,12 @@ function createReader(options: { readonly url: string; readonly clock: Clock }) 
 export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 
 /** The chain behind a JSON-RPC URL. */
-export function createJsonRpcLedger(options: { readonly url: string; readonly clock: Clock }) {
-  const call = createReader(options)
+export function createJsonRpcLedger(options: {
+  readonly url: string
+  readonly clock?: Clock | undefined
+}) {
+  const { clock = systemClock, url } = options
+  const call = createReader({ clock, url: httpUrl('url', url) })
   /** The one word that a view function returns at a block. */
   const view = async (to: string, parts: readonly Uint8Array[], atBlock?: bigint): Promise<Hex> => {
     try {

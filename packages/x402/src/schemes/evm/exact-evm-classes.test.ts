@@ -14,6 +14,8 @@ import { checkEvmDomain, createJsonRpcLedger, type EvmLedger } from './evm-ledge
 import { ExactEvmClient } from './exact-evm-client.ts'
 import { createExactEvmScheme, ExactEvmServer, evmRequirement } from './exact-evm-scheme.ts'
 
+type Terms = Parameters<typeof evmRequirement>[0]
+
 const NETWORK = 'eip155:196'
 const asset = X_LAYER_USDT0
 let node: ScriptedServer
@@ -31,16 +33,37 @@ describe('the requirement', () => {
     })
   })
 
+  const ADDRESS = 'payTo: expected an address, 0x and 40 hexadecimal digits, not '
+  const DOLLARS = "price: expected dollars above 0 such as '$0.01', with at most 6 decimals, not "
   test.each([
-    ['no amount', { amount: 0n }],
-    ['an amount that is too large', { amount: 1n << 256n }],
-    ['an account id as receiver', { payTo: '0.0.7001' }],
-    ['a zero timeout', { maxTimeoutSeconds: 0 }],
-    ['a timeout over 900 s', { maxTimeoutSeconds: 901 }],
-    ['a network of another family', { asset: { ...asset, network: 'hedera:testnet' } }],
-  ])('%s is our own mistake', (_name, changes) => {
-    const terms = { asset, amount: 1n, payTo: EVM_PAY_TO, ...changes }
-    expect(() => evmRequirement(terms)).toThrow(RangeError)
+    ['no amount', { amount: 0n }, 'amount: expected base units above 0, in 256 bits, not 0'],
+    ['an amount that is too large', { amount: 1n << 256n }, 'amount: expected base units above 0'],
+    ['an account id as receiver', { payTo: '0.0.7001' }, `${ADDRESS}"0.0.7001"`],
+    [
+      'a key as receiver',
+      { payTo: `0x${'11'.repeat(32)}` },
+      `${ADDRESS}68 characters that may hold`,
+    ],
+    ['a zero timeout', { maxTimeoutSeconds: 0 }, 'maxTimeoutSeconds: expected 1 to 900, not 0'],
+    ['a timeout over 900 s', { maxTimeoutSeconds: 901 }, 'maxTimeoutSeconds: expected 1 to 900'],
+    [
+      'a network of another family',
+      { asset: { ...asset, network: 'hedera:testnet' } },
+      'asset.network: expected a network such as eip155:196, not "hedera:testnet"',
+    ],
+  ])('%s is our own mistake, and its message names it', (_name, changes, message) => {
+    const terms = { asset, amount: 1n, payTo: EVM_PAY_TO, ...changes } as Terms
+    expect(() => evmRequirement(terms)).toThrow(message)
+  })
+
+  test.each(['0.01', '$0', '$0.0000001', '$1e-2', '$-1', '€1'])('%s is no price', (price) => {
+    const terms = { asset, price, payTo: EVM_PAY_TO } as unknown as Terms
+    expect(() => evmRequirement(terms)).toThrow(`${DOLLARS}"${price}"`)
+  })
+
+  test('a price in dollars is the token’s base units', () => {
+    const cent = evmRequirement({ asset, price: '$0.01', payTo: EVM_PAY_TO })
+    expect(cent).toEqual(evmRequirement({ asset, amount: 10_000n, payTo: EVM_PAY_TO }))
   })
 
   test('an asset can be given in a variable; USD₮0 on X Layer by its address alone', () => {
@@ -89,7 +112,9 @@ describe('the signer', () => {
   test.each(['', '0x12', 'zz'.repeat(32), '00'.repeat(32)])(
     'refuses the key "%s" without repeating it',
     (privateKey) => {
-      expect(() => evmSigner({ privateKey })).toThrow('not a private key of 32 bytes in hex')
+      expect(() => evmSigner({ privateKey })).toThrow(
+        'privateKey: expected 32 bytes in hex, or DER in hex; it is ',
+      )
     },
   )
 })

@@ -10,7 +10,8 @@ import type {
   Price,
   SchemeNetworkServer,
 } from '@x402/core/types'
-import type { Clock } from '../../clock.ts'
+import { badArgument } from '../../bad-argument.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import { type PaymentScheme, SALE_MARGIN_SECONDS, type Verification } from '../payment-scheme.ts'
@@ -26,6 +27,7 @@ import {
 } from './authorization.ts'
 import { assetOf, type EvmAsset, evmChainId, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
+import type { Hex } from './evm-words.ts'
 import {
   EVM_TIMEOUT_SECONDS_MAX,
   findEvmPayment,
@@ -43,11 +45,11 @@ export function createExactEvmScheme(options: {
   /** Tokens accepted as payment, all on the chain of `ledger`. */
   readonly assets: readonly EvmAsset[]
   readonly ledger: EvmLedger
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
   /** Whether contracts may pay (EIP-1271); by default they may. */
   readonly contractWallets?: boolean | undefined
 }): PaymentScheme {
-  const { assets, clock, contractWallets, ledger } = options
+  const { assets, clock = systemClock, contractWallets, ledger } = options
   const networks = [...new Set(assets.map((asset) => asset.network))]
   if (networks.length !== 1) throw new RangeError('an EVM scheme serves assets of one network')
   return {
@@ -82,27 +84,53 @@ export function createExactEvmScheme(options: {
 /** How long a client has to sign and a facilitator to settle: the reference's default. */
 const TIMEOUT_SECONDS = 300
 
+/** Dollars, of a token that stands for one, such as `$0.01`; or an amount of base units. */
+type TokenPrice = { readonly price: `$${number}` } | { readonly amount: bigint }
+
+/** Base units of a decimal amount of tokens; undefined if it has more decimals than the token, or is none. */
+function parseTokens(text: string, { decimals }: EvmAsset): bigint | undefined {
+  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  if (whole === undefined || fraction.length > decimals) return undefined
+  return BigInt(whole + fraction.padEnd(decimals, '0'))
+}
+
+const isAmount = (units: bigint | undefined): units is bigint =>
+  units !== undefined && units > 0n && units < 1n << 256n
+
+function unitsOf(terms: TokenPrice, asset: EvmAsset): bigint {
+  if ('amount' in terms) {
+    if (isAmount(terms.amount)) return terms.amount
+    throw badArgument('amount', terms.amount, 'base units above 0, in 256 bits')
+  }
+  const isDollars = terms.price.startsWith('$')
+  const units = isDollars ? parseTokens(terms.price.slice(1), asset) : undefined
+  if (isAmount(units)) return units
+  const expected = `dollars above 0 such as '$0.01', with at most ${asset.decimals} decimals`
+  throw badArgument('price', terms.price, expected)
+}
+
 /**
  * What an `accepts` entry asks for in a token with signed transfers (X3). Amount in base units: 10_000n is $0.01 at six
  * decimals. Settled up front. `extra.name` and `extra.version` are the token's signing domain. Throws RangeError for a
  * bad address, network, amount or timeout.
  */
-export function evmRequirement(terms: {
-  readonly asset: EvmAsset
-  readonly amount: bigint
-  readonly payTo: string
-  readonly maxTimeoutSeconds?: number
-}): PaymentRequirement {
-  const { amount, asset, maxTimeoutSeconds = TIMEOUT_SECONDS, payTo } = terms
-  const isAmount = amount > 0n && amount < 1n << 256n
-  if (!isEvmAddress(payTo) || !isEvmAddress(asset.address) || !isAmount) {
-    throw new RangeError('an EVM requirement needs two addresses and an amount above 0')
-  }
-  if (evmChainId(asset.network) === undefined) throw new RangeError('not an EVM network')
+export function evmRequirement(
+  terms: TokenPrice & {
+    readonly asset: EvmAsset
+    readonly payTo: Hex
+    readonly maxTimeoutSeconds?: number
+  },
+): PaymentRequirement {
+  const { asset, maxTimeoutSeconds = TIMEOUT_SECONDS, payTo } = terms
+  for (const [name, address] of Object.entries({ payTo, 'asset.address': asset.address }))
+    if (!isEvmAddress(address))
+      throw badArgument(name, address, 'an address, 0x and 40 hexadecimal digits')
+  if (evmChainId(asset.network) === undefined)
+    throw badArgument('asset.network', asset.network, 'a network such as eip155:196')
   const isTimeout = Number.isInteger(maxTimeoutSeconds) && maxTimeoutSeconds > 0
-  if (!isTimeout || maxTimeoutSeconds > EVM_TIMEOUT_SECONDS_MAX) {
-    throw new RangeError(`maxTimeoutSeconds is 1 to ${EVM_TIMEOUT_SECONDS_MAX}`)
-  }
+  if (!isTimeout || maxTimeoutSeconds > EVM_TIMEOUT_SECONDS_MAX)
+    throw badArgument('maxTimeoutSeconds', maxTimeoutSeconds, `1 to ${EVM_TIMEOUT_SECONDS_MAX}`)
+  const amount = unitsOf(terms, asset)
   return {
     scheme: 'exact',
     network: asset.network,
@@ -141,12 +169,11 @@ export class ExactEvmServer implements SchemeNetworkServer {
       throw new RangeError('a price is { asset, amount } of a known asset, in base units')
     }
     const asset = this.#assets.find((candidate) => candidate.network === network)
-    const [, whole, fraction = ''] = /^\$?(\d+)(?:\.(\d+))?$/.exec(String(price)) ?? []
-    if (asset === undefined || whole === undefined || fraction.length > asset.decimals) {
+    const units = asset && parseTokens(String(price).replace(/^\$/, ''), asset)
+    if (asset === undefined || units === undefined) {
       throw new RangeError('a price in dollars needs an asset of that network with enough decimals')
     }
-    const amount = BigInt(whole + fraction.padEnd(asset.decimals, '0')).toString()
-    return { asset: asset.address, amount }
+    return { asset: asset.address, amount: units.toString() }
   }
 
   getAssetDecimals(asset: string, network: Network): number | undefined {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import type { LedgerAccount, MirrorNode } from './mirror-node.ts'
 
 /** Accounts kept; about 200 bytes each. */
@@ -21,10 +21,10 @@ export type AccountDirectory = ReturnType<typeof createMirrorAccountDirectory>
  */
 export function createMirrorAccountDirectory(options: {
   readonly mirror: Pick<MirrorNode, 'account'>
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
   readonly accountsMax?: number
 }) {
-  const { clock, mirror, accountsMax = ACCOUNTS_MAX } = options
+  const { clock = systemClock, mirror, accountsMax = ACCOUNTS_MAX } = options
   const entries = new Map<string, Entry>()
   const reading = new Map<string, Promise<LedgerAccount | undefined>>()
 

@@ -1,4 +1,10 @@
-import { MalformedProtobuf, readMessage, toSigned, writeVarintField } from './protobuf.ts'
+import {
+  joinBytes,
+  MalformedProtobuf,
+  readMessage,
+  toSigned,
+  writeVarintField,
+} from './protobuf.ts'
 
 const ACCOUNT_ID = /^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,18})$/
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -46,7 +52,7 @@ export const isAlias = (name: string): boolean => !name.includes('.')
 
 /** Writes a protobuf AccountID for `shard.realm.num`. Throws RangeError for any other text. */
 export function writeAccountId(accountId: string): Uint8Array {
-  return Buffer.concat(partsOf(accountId).map((part, index) => writeVarintField(index + 1, part)))
+  return joinBytes(partsOf(accountId).map((part, index) => writeVarintField(index + 1, part)))
 }
 
 /** Shard, realm and number. */

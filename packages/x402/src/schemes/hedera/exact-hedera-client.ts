@@ -1,15 +1,13 @@
 /**
  * The paying side of scheme `exact` on Hedera, for `@x402/fetch` and `x402Client`: writes and signs a transfer whose fee
- * the facilitator pays. It sends nothing to a ledger.
+ * the facilitator pays. It sends nothing to a ledger. Pages load this file, too.
  */
-import { createPrivateKey, randomInt, sign } from 'node:crypto'
 import type {
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
-import { keccak, secp256k1 } from '../../secp256k1.ts'
 import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
@@ -19,8 +17,9 @@ import {
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
-import { evmAddressOf } from './hedera-key.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
+
+export { agentMemo } from './payment-memo.ts'
 
 /** Who pays: an account, and something that signs for it. The private key stays behind `sign`. */
 export type HederaSigner = {
@@ -31,56 +30,6 @@ export type HederaSigner = {
   readonly publicKey: Uint8Array
   /** 64 bytes over a transaction body; ECDSA signs its keccak-256. */
   sign(bodyBytes: Uint8Array): Promise<Uint8Array> | Uint8Array
-}
-
-/** DER before a raw Ed25519 private key (RFC 8410). */
-const ED25519_PKCS8_PREFIX = '302e020100300506032b657004220420'
-
-/** The DER prefix before the 32 key bytes in the form that Hedera's portal prints, by kind of key. */
-const DER_PREFIXES = [
-  { keyKind: 'ed25519', hex: ED25519_PKCS8_PREFIX },
-  { keyKind: 'ecdsa', hex: '3030020100300706052b8104000a04220420' },
-] as const
-
-/**
- * A signer for a private key in hex: 32 raw bytes (with or without `0x`), read as an ECDSA key unless `keyKind` says
- * otherwise, or the DER form that Hedera's portal prints, which names its kind. Throws RangeError for anything else; the
- * message never contains the key. `evmAddress` is the ECDSA key's address, undefined for Ed25519.
- */
-export function hederaSigner(options: {
-  readonly accountId: string
-  readonly privateKey: string
-  readonly keyKind?: 'ed25519' | 'ecdsa'
-}): HederaSigner & { readonly evmAddress: `0x${string}` | undefined } {
-  const { accountId } = options
-  const hex = options.privateKey.trim().replace(/^0x/i, '').toLowerCase()
-  const der = DER_PREFIXES.find((prefix) => hex.startsWith(prefix.hex))
-  const keyKind = der?.keyKind ?? options.keyKind ?? 'ecdsa'
-  const raw = hex.slice(der?.hex.length ?? 0)
-  if (!/^[0-9a-f]{64}$/.test(raw)) throw new RangeError('not a private key of 32 bytes in hex')
-  const bytes = Buffer.from(raw, 'hex')
-  if (keyKind === 'ecdsa') {
-    if (!secp256k1.isPrivateKey(bytes)) {
-      throw new RangeError('not a private key of secp256k1')
-    }
-    const publicKey = secp256k1.publicKey(bytes)
-    return {
-      accountId,
-      keyKind,
-      publicKey,
-      evmAddress: evmAddressOf(publicKey),
-      sign: (body) => secp256k1.sign(keccak(body), bytes).rs,
-    }
-  }
-  const pkcs8 = Buffer.from(ED25519_PKCS8_PREFIX + raw, 'hex')
-  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
-  return {
-    accountId,
-    keyKind,
-    publicKey: Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'),
-    evmAddress: undefined,
-    sign: (body) => sign(null, body, key),
-  }
 }
 
 /**
@@ -100,11 +49,18 @@ export async function signTransfer(
       return { bodyBytes, kind, publicKey, signature }
     }),
   )
-  return Buffer.from(writeTransactionList(entries)).toString('base64')
+  const bytes = writeTransactionList(entries)
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
 /** Validity starts this long before our clock, for nodes whose clock is behind; SDKs do the same. */
 const BACKDATED_SECONDS = 8
+
+/** A number from 0 to 999,999,999 by chance, as good as even: 2^53 is nine million times as many. */
+function newNanos(): number {
+  const [high = 0, low = 0] = crypto.getRandomValues(new Uint32Array(2))
+  return ((high & 0x1f_ffff) * 2 ** 32 + low) % 1_000_000_000
+}
 
 /** Scheme `exact` on Hedera, client side. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
 export class ExactHederaClient implements SchemeNetworkClient {
@@ -145,8 +101,8 @@ export class ExactHederaClient implements SchemeNetworkClient {
       throw new RangeError('a Hedera payment needs account ids as payTo and extra.feePayer')
     }
     if (!/^[1-9]\d*$/.test(amount)) throw new RangeError('amount is not a positive integer')
-    const { clock, memo = '', randomNanos = () => randomInt(1_000_000_000), signer } = this.#options
-    if (Buffer.byteLength(memo) > MEMO_BYTES_MAX) {
+    const { clock, memo = '', randomNanos = newNanos, signer } = this.#options
+    if (new TextEncoder().encode(memo).length > MEMO_BYTES_MAX) {
       throw new RangeError(`a memo has at most ${MEMO_BYTES_MAX} bytes`)
     }
     const nowSeconds = Math.floor((clock?.unixMs() ?? Date.now()) / 1_000)

@@ -9,7 +9,8 @@ import type {
   Price,
   SchemeNetworkServer,
 } from '@x402/core/types'
-import type { Clock } from '../../clock.ts'
+import { badArgument } from '../../bad-argument.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import {
   type LedgerFinding,
@@ -20,7 +21,7 @@ import {
 import type { AccountDirectory } from './account-directory.ts'
 import { isAccountId } from './account-id.ts'
 import { createFeeFloor } from './fee-floor.ts'
-import { HBAR_ASSET, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
+import { HBAR_ASSET, parseHbar, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
@@ -32,9 +33,9 @@ export function createExactHederaScheme(options: {
   readonly networks: readonly string[]
   readonly accounts: AccountDirectory
   readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds' | 'tinybarPerCent'>
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
 }): PaymentScheme {
-  const { accounts, clock, mirror, networks } = options
+  const { accounts, clock = systemClock, mirror, networks } = options
   const feeFloor = createFeeFloor({ mirror, clock })
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   return {
@@ -104,20 +105,39 @@ function isRecordOf(record: LedgerRecord, payment: VerifiedPayment): boolean {
   )
 }
 
-/**
- * What an `accepts` entry asks for in HBAR (X3). `payTo` and `feePayer` are `0.0.x`. Settled up front, with a timeout of
- * at most 180 s, the longest validity of a Hedera transaction. Throws RangeError for a bad account or amount.
- */
-export function hederaRequirement(terms: {
-  readonly network: string
-  readonly amountTinybar: bigint
-  readonly payTo: string
-  readonly feePayer: string
-}): PaymentRequirement {
-  const { amountTinybar, feePayer, network, payTo } = terms
-  if (!isAccountId(payTo) || !isAccountId(feePayer) || amountTinybar <= 0n) {
-    throw new RangeError('a Hedera requirement needs two account ids and an amount above 0')
+/** In HBAR, such as `0.5 HBAR`, or in tinybar. */
+type HbarPrice = { readonly price: `${number} HBAR` } | { readonly amountTinybar: bigint }
+
+function tinybarOf(terms: HbarPrice): bigint {
+  if ('amountTinybar' in terms) {
+    if (terms.amountTinybar > 0n) return terms.amountTinybar
+    throw badArgument('amountTinybar', terms.amountTinybar, 'an amount above 0')
   }
+  const [, amount = ''] = /^(\S+) HBAR$/.exec(terms.price) ?? []
+  const tinybar = parseHbar(amount)
+  if (tinybar !== undefined && tinybar > 0n) return tinybar
+  throw badArgument('price', terms.price, "an amount of HBAR above 0 such as '0.5 HBAR'")
+}
+
+/**
+ * What an `accepts` entry asks for in HBAR (X3). Settled up front, with a timeout of at most 180 s, the longest validity of a
+ * Hedera transaction. Throws RangeError, which names the argument.
+ */
+export function hederaRequirement(
+  terms: HbarPrice & {
+    /** CAIP-2, such as `hedera:testnet`. */
+    readonly network: string
+    /** `0.0.x`, like `feePayer`. */
+    readonly payTo: string
+    readonly feePayer: string
+  },
+): PaymentRequirement {
+  const { feePayer, network, payTo } = terms
+  if (!network.startsWith('hedera:'))
+    throw badArgument('network', network, 'a network such as hedera:testnet')
+  for (const [name, account] of Object.entries({ payTo, feePayer }))
+    if (!isAccountId(account)) throw badArgument(name, account, 'an account such as 0.0.1001')
+  const amountTinybar = tinybarOf(terms)
   return {
     scheme: 'exact',
     network,

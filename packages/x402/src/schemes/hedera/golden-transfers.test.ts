@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import vectors from '../../../vectors/hedera-transfer.json' with { type: 'json' }
-import { hederaSigner } from './exact-hedera-client.ts'
 import { isSignedBy } from './hedera-key.ts'
+import { hederaSigner } from './hedera-signer.ts'
 import { readTransfer } from './read-transfer.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 import { writeTransactionList, writeTransferBody } from './write-transfer.ts'

@@ -155,17 +155,3 @@ function isSignature({ bodyBytes }: SignedBody, key: PlainKey, signature: Uint8A
     return false
   }
 }
-
-/** 64 hexadecimal digits in a row, or the DER prefix of a key. */
-const mayBeKey = (text: string): boolean =>
-  /[0-9a-f]{64}/i.test(text) || /30(2e|30|54|77)0201/i.test(text)
-
-/**
- * Why a command refuses these arguments, if one of them may be a private key. The answer never repeats it. `variable` is
- * where the key belongs.
- */
-export function keyInArguments(list: readonly string[], variable: string): string | undefined {
-  return list.some(mayBeKey)
-    ? `One argument looks like a private key. Keys come from the environment (${variable} or ${variable}_FILE), where other users of this machine do not see them. If it is a real key, replace it: your shell may have kept this line.`
-    : undefined
-}

@@ -1,6 +1,6 @@
 import { PrivateKey } from '@hiero-ledger/sdk'
 import { describe, expect, test } from 'vitest'
-import { hederaSigner } from './exact-hedera-client.ts'
+import { hederaSigner } from './hedera-signer.ts'
 
 const accountId = '0.0.9001'
 const raw = '5a'.repeat(32)
@@ -42,6 +42,8 @@ describe('a private key in every form that Hedera’s tools print', () => {
 test.each(['', 'secret', '00'.repeat(32), 'ff'.repeat(32), '11'.repeat(31), '11'.repeat(33)])(
   'an invalid private key is refused without being repeated',
   (privateKey) => {
-    expect(() => hederaSigner({ accountId, privateKey })).toThrow(/^not a private key/)
+    expect(() => hederaSigner({ accountId, privateKey })).toThrow(
+      /^privateKey: expected 32 bytes in hex, or DER in hex; it is (?!.*secret)/,
+    )
   },
 )

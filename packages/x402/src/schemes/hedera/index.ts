@@ -1,11 +1,7 @@
+export { keyInArguments, readPrivateKey } from '../../private-key.ts'
 export { type AccountDirectory, createMirrorAccountDirectory } from './account-directory.ts'
 export { isAccountId, longZeroAddress, toBase32 } from './account-id.ts'
-export {
-  ExactHederaClient,
-  type HederaSigner,
-  hederaSigner,
-  signTransfer,
-} from './exact-hedera-client.ts'
+export { ExactHederaClient, type HederaSigner, signTransfer } from './exact-hedera-client.ts'
 export {
   createExactHederaScheme,
   ExactHederaServer,
@@ -22,7 +18,8 @@ export {
   TINYBAR_PER_HBAR,
   VALID_DURATION_SECONDS_MAX,
 } from './hbar.ts'
-export { evmAddressOf, keyInArguments } from './hedera-key.ts'
+export { evmAddressOf } from './hedera-key.ts'
+export { hederaSigner } from './hedera-signer.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
 export {
@@ -32,13 +29,12 @@ export {
   refundMemo,
   refundOfMemo,
 } from './payment-memo.ts'
+export { type PaymentReference, paymentReference } from './payment-reference.ts'
 export { readTransfer } from './read-transfer.ts'
 export {
   canonicalTransactionId,
   mirrorTransactionId,
-  type PaymentReference,
   parseTransactionId,
-  paymentReference,
   type TransactionId,
 } from './transaction-id.ts'
 export { verifyHederaPayment } from './verify-hedera-payment.ts'

@@ -1,11 +1,7 @@
 /** A transaction's records from a mirror node, as far as payments need them, and what they moved. */
 import { z } from 'zod'
-import {
-  canonicalTransactionId,
-  type PaymentReference,
-  parseTransactionId,
-  paymentReference,
-} from './transaction-id.ts'
+import { type PaymentReference, paymentReference } from './payment-reference.ts'
+import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 
 /** Unix seconds and nanoseconds, `seconds.nanos`. */
 export const timestampSchema = z.string().regex(/^\d{1,19}\.\d{1,9}$/)

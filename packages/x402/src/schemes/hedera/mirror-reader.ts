@@ -1,13 +1,14 @@
 /** Reads paths of a mirror node, bounded in time and size, whole or page by page. mirror-node.ts says which. */
 import type { z } from 'zod'
-import type { Clock } from '../../clock.ts'
+import { httpUrl } from '../../bad-argument.ts'
+import { type Clock, systemClock } from '../../clock.ts'
 import { fetchJson, type JsonAnswer } from '../../http-json.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
 
 export type MirrorReaderOptions = {
   /** Base address, without `/api/v1`. */
   readonly url: string
-  readonly clock: Clock
+  readonly clock?: Clock | undefined
   /** Longest wait for one answer. */
   readonly timeoutMs?: number
 }
@@ -31,8 +32,8 @@ type ReadOptions = {
 
 /** Reads one path: parsed JSON, undefined for statuses that mean absence, LedgerUnavailable for everything else. */
 export function createReader(options: MirrorReaderOptions) {
-  const { clock, timeoutMs = TIMEOUT_MS, url } = options
-  const base = url.replace(/\/+$/, '')
+  const { clock = systemClock, timeoutMs = TIMEOUT_MS, url } = options
+  const base = httpUrl('url', url)
   return async <Schema extends z.ZodType>(
     path: string,
     schema: Schema,

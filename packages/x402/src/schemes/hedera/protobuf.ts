@@ -87,15 +87,26 @@ export function fromZigzag(value: bigint): bigint {
   return (value >> 1n) ^ -(value & 1n)
 }
 
+/** Parts in a row. Pages write messages, too, and have no Buffer. */
+export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    joined.set(part, at)
+    at += part.length
+  }
+  return joined
+}
+
 /** A varint field; nothing for 0, as in proto3. `value` is unsigned, up to 64 bits. */
 export function writeVarintField(field: number, value: bigint): Uint8Array {
   if (value === 0n) return new Uint8Array()
-  return Buffer.concat([writeVarint(BigInt(field) << 3n), writeVarint(value)])
+  return joinBytes([writeVarint(BigInt(field) << 3n), writeVarint(value)])
 }
 
 /** A length-delimited field: a message, a string or bytes; written even if empty. */
 export function writeBytesField(field: number, bytes: Uint8Array): Uint8Array {
-  return Buffer.concat([
+  return joinBytes([
     writeVarint((BigInt(field) << 3n) | 2n),
     writeVarint(BigInt(bytes.length)),
     bytes,

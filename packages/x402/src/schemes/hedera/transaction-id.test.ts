@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../../../vectors/payment-reference.json' with { type: 'json' }
+import { paymentReference } from './payment-reference.ts'
 import {
   canonicalTransactionId,
   mirrorTransactionId,
   parseTransactionId,
-  paymentReference,
 } from './transaction-id.ts'
 
 describe('A2: the payment reference', () => {

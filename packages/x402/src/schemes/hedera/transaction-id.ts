@@ -1,5 +1,4 @@
-/** A payment's names: its transaction id, its reference on the contract, and the memos of payments and refunds. */
-import { keccak } from '../../secp256k1.ts'
+/** A payment's name on the ledger: its transaction id, in each spelling. Pages load this file, too. */
 import { isAccountId } from './account-id.ts'
 
 /** The parts of a transaction id. `accountId` pays the fee; the times are the start of validity. */
@@ -9,14 +8,6 @@ export type TransactionId = {
   readonly validStartNanos: number
   /** Which child of that transaction it is, from 1 on; absent for the transaction itself. */
   readonly childNumber?: number
-}
-
-/** A purchase's name on the contract: the canonical text and its hash (A2). */
-export type PaymentReference = {
-  /** `0.0.<fee payer>@<seconds>.<nanoseconds, nine digits>`, ASCII; a child transaction's ends in `/<its number>`. */
-  readonly text: string
-  /** keccak-256 of `text`, `0x` and 64 lower-case hex digits. */
-  readonly hash: `0x${string}`
 }
 
 const SDK_FORM = /^([^@-]+)@(\d{1,19})\.(\d{1,9})(?:\/([1-9]\d{0,8}))?$/
@@ -50,12 +41,6 @@ export function canonicalTransactionId(id: TransactionId): string {
 /** The spelling in a mirror node's paths. */
 export function mirrorTransactionId(id: TransactionId): string {
   return `${id.accountId}-${id.validStartSeconds}-${String(id.validStartNanos).padStart(9, '0')}`
-}
-
-/** The payment reference of a transaction id in either spelling (A2). Throws RangeError for anything else. */
-export function paymentReference(transactionId: string): PaymentReference {
-  const text = canonicalTextOf(transactionId)
-  return { text, hash: `0x${keccak(Buffer.from(text)).toString('hex')}` }
 }
 
 /** The canonical text of an id in either spelling. Throws RangeError for anything else. */

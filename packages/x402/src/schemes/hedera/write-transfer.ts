@@ -1,5 +1,5 @@
 import { writeAccountId } from './account-id.ts'
-import { readMessage, toZigzag, writeBytesField, writeVarintField } from './protobuf.ts'
+import { joinBytes, readMessage, toZigzag, writeBytesField, writeVarintField } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 /** A transfer of HBAR from one account to another; the transaction id's account pays the fee. */
@@ -28,22 +28,22 @@ type SignedEntry = {
 /** The bytes of a transfer's TransactionBody for one node: what a payer signs. Throws RangeError for a bad account id. */
 export function writeTransferBody(draft: TransferDraft, nodeAccountId: string): Uint8Array {
   const { transactionId } = draft
-  return Buffer.concat([
+  return joinBytes([
     writeBytesField(1, writeTransactionId(transactionId)),
     writeBytesField(2, writeAccountId(nodeAccountId)),
     writeVarintField(3, draft.feeMaxTinybar),
     writeBytesField(4, writeVarintField(1, BigInt(draft.validDurationSeconds))),
-    draft.memo === '' ? new Uint8Array() : writeBytesField(6, Buffer.from(draft.memo, 'utf8')),
+    draft.memo === '' ? new Uint8Array() : writeBytesField(6, new TextEncoder().encode(draft.memo)),
     writeBytesField(14, writeBytesField(1, writeLines(draft))),
   ])
 }
 
 /** A TransactionList as SDKs read it: each node's body with its signature. */
 export function writeTransactionList(entries: readonly SignedEntry[]): Uint8Array {
-  return Buffer.concat(
+  return joinBytes(
     entries.map((entry) => {
       const map = writeBytesField(1, writePair(entry))
-      const signed = Buffer.concat([writeBytesField(1, entry.bodyBytes), writeBytesField(2, map)])
+      const signed = joinBytes([writeBytesField(1, entry.bodyBytes), writeBytesField(2, map)])
       return writeBytesField(1, writeBytesField(5, signed))
     }),
   )
@@ -56,27 +56,24 @@ export function splitTransactionList(bytes: Uint8Array): readonly Uint8Array[] {
 }
 
 function writeTransactionId(id: TransactionId): Uint8Array {
-  const start = Buffer.concat([
+  const start = joinBytes([
     writeVarintField(1, id.validStartSeconds),
     writeVarintField(2, BigInt(id.validStartNanos)),
   ])
-  return Buffer.concat([
-    writeBytesField(1, start),
-    writeBytesField(2, writeAccountId(id.accountId)),
-  ])
+  return joinBytes([writeBytesField(1, start), writeBytesField(2, writeAccountId(id.accountId))])
 }
 
 function writeLines({ payer, payTo, amountTinybar }: TransferDraft): Uint8Array {
-  return Buffer.concat([writeLine(payer, -amountTinybar), writeLine(payTo, amountTinybar)])
+  return joinBytes([writeLine(payer, -amountTinybar), writeLine(payTo, amountTinybar)])
 }
 
 function writeLine(accountId: string, tinybar: bigint): Uint8Array {
   const account = writeBytesField(1, writeAccountId(accountId))
-  return writeBytesField(1, Buffer.concat([account, writeVarintField(2, toZigzag(tinybar))]))
+  return writeBytesField(1, joinBytes([account, writeVarintField(2, toZigzag(tinybar))]))
 }
 
 function writePair({ kind, publicKey, signature }: SignedEntry): Uint8Array {
-  return Buffer.concat([
+  return joinBytes([
     writeBytesField(1, publicKey),
     writeBytesField(kind === 'ed25519' ? 3 : 6, signature),
   ])
