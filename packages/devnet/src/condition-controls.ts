@@ -47,6 +47,10 @@ export function conditionControls(faults: NetworkFaults) {
     setReceiptDelayMs(ms: number): void {
       faults.receiptDelayMs = ms
     },
+    /** What reaches consensus within this many milliseconds shares a block; with 0, each change gets its own at once. */
+    setBlockMs(ms: number): void {
+      faults.blockMs = ms
+    },
     /** Native transfers reach consensus this many milliseconds after the node's checks. */
     setConsensusDelayMs(ms: number): void {
       faults.consensusDelayMs = ms

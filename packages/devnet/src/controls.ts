@@ -77,6 +77,8 @@ export function createControls(parts: {
       faults.isConsensusHeld = isHeld
       if (!isHeld) transfers.release()
     },
+    /** How many changes wait for their window to end. */
+    waitingChanges: (): number => ledger.windows.waitingCount(),
     /** How many native transfers are currently held. */
     heldTransfers: (): number => transfers.heldCount(),
     /** The next native transfer ends with this response code, at the node (default) or at consensus. */

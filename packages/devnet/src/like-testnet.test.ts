@@ -205,7 +205,8 @@ describe('L18: a server’s wrong clock', () => {
 
 describe('L18: the profile', () => {
   test('likeTestnet sets everything at once, answerPromptly ends it', async () => {
-    devnet.controls.likeTestnet({ answerLoss: { rpc: 0, mirror: 0, consensus: 0 } })
+    // block-windows.test.ts shows what windows do.
+    devnet.controls.likeTestnet({ answerLoss: { rpc: 0, mirror: 0, consensus: 0 }, blockMs: 0 })
     const nonce = await nonceOf()
     const send = await startSend(await signOne(nonce))
     clock.advanceMs(8_000)
@@ -228,6 +229,7 @@ describe('L18: the profile', () => {
       ['setSendLatencyMs', [{ min: 1, max: 2 }]],
       ['setReceiptDelayMs', [1]],
       ['setConsensusDelayMs', [1]],
+      ['setBlockMs', [2_000]],
       ['setRequestLimits', ['public']],
       ['setRequestLimits', [{ mirrorPerSecond: 1 }]],
       ['setNodeDown', ['0.0.4', true]],

@@ -13,7 +13,7 @@ import { type ConsensusClock, createConsensusClock } from './ledger/consensus-cl
 import { STATES_KEPT } from './ledger/evm.ts'
 import { createAccount, createGenesis, type NewAccount } from './ledger/genesis.ts'
 import { createLedger, type Ledger } from './ledger/ledger.ts'
-import { CHAIN_ID, TRANSACTION_GAS_MAX } from './ledger/network.ts'
+import { BLOCK_GAS_MAX, CHAIN_ID } from './ledger/network.ts'
 import type { NetworkConditions } from './ledger/network-faults.ts'
 import { createScheduler } from './ledger/scheduler.ts'
 import { hostAndPort, reachableHost, requireFreePort } from './listen.ts'
@@ -136,7 +136,7 @@ async function startLedger(clock: ConsensusClock) {
     startAnvil({
       chainId: CHAIN_ID,
       genesisSecond,
-      gasLimit: TRANSACTION_GAS_MAX,
+      gasLimit: BLOCK_GAS_MAX,
       blocksKept: STATES_KEPT + BLOCKS_SPARE,
     }),
   )

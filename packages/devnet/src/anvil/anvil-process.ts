@@ -93,6 +93,7 @@ function anvilArguments(options: AnvilOptions): string[] {
     ['--gas-limit', String(options.gasLimit)],
     ['--timestamp', String(options.genesisSecond)],
     ['--accounts', '0'],
+    ['--order', 'fifo'],
     ['--auto-impersonate'],
     ['--no-request-size-limit'],
     ...(options.blocksKept === undefined ? [] : onlyNewest(String(options.blocksKept))),

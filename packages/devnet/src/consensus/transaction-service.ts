@@ -46,11 +46,14 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
       ledger.faults.transfersToDrop -= 1
       return
     }
-    const handling = ledger.queue
-      .run(() => handle(transaction))
-      .catch((cause: unknown) => {
+    // A contract transaction has a block of its own, since its payer's nonce is set right after it.
+    const isAlone = ['contract-call', 'contract-create'].includes(transaction.content.kind)
+    const job = (): Promise<void> => handle(transaction)
+    const handling = (isAlone ? ledger.queue.run(job) : ledger.windows.run(job)).catch(
+      (cause: unknown) => {
         process.stderr.write(`devnet: ${idOf(transaction)} was lost: ${String(cause)}\n`)
-      })
+      },
+    )
     const remembered = memory.find(idOf(transaction))
     if (remembered !== undefined) remembered.handling ??= handling
   }

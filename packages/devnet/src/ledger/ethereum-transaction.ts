@@ -25,7 +25,7 @@ export async function takeEthereumTransaction(
   { envelope, from, hash }: ParsedTransaction,
   submission?: Submission,
 ): Promise<Verdict> {
-  const count = (await ledger.anvil.call('eth_getTransactionCount', [from, 'latest'])) as Hex
+  const count = (await ledger.anvil.call('eth_getTransactionCount', [from, 'pending'])) as Hex
   const nonces = { provided: envelope.nonce, current: Number(count) }
   const refused = (status: Status): Verdict => ({ kind: 'refused', status, nonces })
   // Unprotected legacy transactions carry no chain id.

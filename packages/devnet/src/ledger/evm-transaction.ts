@@ -41,8 +41,10 @@ export type EvmTransaction = {
   isScheduled: boolean
   /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
   result: string
-  /** The revert data of a failed execution. */
-  revertReason: Hex | undefined
+  /** The revert data of a failed execution, or why it halted in hex. */
+  revertReason?: Hex | undefined
+  /** The network's name of why it halted, if it did. */
+  haltReason?: string | undefined
   /** What a ContractCall returned. */
   returned?: Hex | undefined
 }
@@ -126,9 +128,13 @@ export async function runEvmTransaction(
   })
   const receipt = halt === undefined ? executed : { ...executed, to }
   const isSuccess = BigInt(receipt.status) === 1n
-  const isOutputWanted = !isSuccess || request.submission?.name === 'CONTRACTCALL'
-  const ownOutput = isOutputWanted ? await readOutput(ledger, receipt) : undefined
-  const output = halt === undefined ? ownOutput : stringToHex(halt)
+  const isOutputWanted = request.submission?.name === 'CONTRACTCALL'
+  const end = isSuccess
+    ? {
+        result: 'SUCCESS',
+        returned: isOutputWanted ? await readOutput(ledger, receipt) : undefined,
+      }
+    : await readFailure(ledger, receipt, halt)
   const transaction: EvmTransaction = {
     hash: request.hash ?? receipt.transactionHash,
     from,
@@ -138,9 +144,7 @@ export async function runEvmTransaction(
     consensusNs,
     gasPriceTinybar,
     isScheduled,
-    result: isSuccess ? 'SUCCESS' : (halt ?? 'CONTRACT_REVERT_EXECUTED'),
-    revertReason: isSuccess ? undefined : (output ?? '0x'),
-    returned: isSuccess ? output : undefined,
+    ...end,
   }
   ledger.transactions.add(transaction)
   recordTransaction(ledger, transaction, request.submission)
@@ -148,13 +152,50 @@ export async function runEvmTransaction(
   return transaction
 }
 
-/** What the execution returned, or reverted with. */
-async function readOutput(ledger: Ledger, receipt: InnerReceipt): Promise<Hex> {
+/** The outermost frame's end. */
+async function readTop(
+  ledger: Ledger,
+  receipt: InnerReceipt,
+): Promise<{ output?: Hex; error?: string }> {
   const trace = await ledger.anvil.call('debug_traceTransaction', [
     receipt.transactionHash,
     { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } },
   ])
-  return (trace as { output?: Hex }).output ?? '0x'
+  return trace as { output?: Hex; error?: string }
+}
+
+const readOutput = async (ledger: Ledger, receipt: InnerReceipt): Promise<Hex> =>
+  (await readTop(ledger, receipt)).output ?? '0x'
+
+/** How an execution failed; `halt` is why it never had a first instruction. */
+async function readFailure(ledger: Ledger, receipt: InnerReceipt, halt: string | undefined) {
+  const { error, output = '0x' } = halt === undefined ? await readTop(ledger, receipt) : {}
+  const haltReason = halt ?? haltReasonOf(error)
+  if (haltReason === undefined) return { result: 'CONTRACT_REVERT_EXECUTED', revertReason: output }
+  const isNamed = halt !== undefined || haltReason === 'INSUFFICIENT_GAS'
+  return {
+    result: isNamed ? haltReason : 'CONTRACT_EXECUTION_EXCEPTION',
+    revertReason: stringToHex(haltReason),
+    haltReason,
+  }
+}
+
+/** The network's names of what halts a frame without a revert, by anvil's words. */
+const HALT_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/out of gas/i, 'INSUFFICIENT_GAS'],
+  [/underflow/i, 'INSUFFICIENT_STACK_ITEMS'],
+  [/stack ?overflow|stack limit/i, 'TOO_MANY_STACK_ITEMS'],
+  [/jump/i, 'INVALID_JUMP_DESTINATION'],
+  [/opcode/i, 'INVALID_OPERATION'],
+  [/offset/i, 'OUT_OF_BOUNDS'],
+  [/StartingWithEF/i, 'INVALID_CODE'],
+  [/size limit|SizeLimit/i, 'CODE_TOO_LARGE'],
+  [/write protection|static/i, 'ILLEGAL_STATE_CHANGE'],
+]
+
+/** Why a frame halted, by the network's name; undefined if it reverted or returned. */
+export function haltReasonOf(error: string | undefined): string | undefined {
+  return HALT_REASONS.find(([words]) => words.test(error ?? ''))?.[1]
 }
 
 function recordTransaction(

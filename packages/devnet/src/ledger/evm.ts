@@ -1,5 +1,6 @@
-// The ledger's state machine: anvil, whose wei are tinybar. Every change of state is its own block, stamped with the
-// consensus second minus the lag by which a record block begins before its contents. Callers hold the serial queue.
+// The ledger's state machine: anvil, whose wei are tinybar. Every change of state is its own block, unless changes are gathered
+// in one, stamped with the consensus second minus the lag by which a record block begins before its contents. Callers hold
+// the serial queue.
 
 import type { Clock } from '@tallystick/service-kit'
 import {
@@ -11,6 +12,7 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { createOpenBlock, type OpenBlock } from './open-block.ts'
 import { nsToSeconds, secondsToNs } from './records.ts'
 
 /** As given by anvil: amounts in tinybar, anvil's own hashes. */
@@ -78,9 +80,26 @@ export function createEvm(options: {
     remember(blocks.length, consensusNs)
   }
 
+  /** Gathers what a window changes; undefined while each change gets its own block. */
+  let open: OpenBlock | undefined
+
   return {
-    /** Executes one transaction in one block. @throws AnvilRefused if it never reaches the EVM */
+    /** Runs jobs in order, with what they change in one block. Each makes one change, and fails by itself. */
+    async gather(jobs: readonly (() => Promise<void>)[]): Promise<void> {
+      await options.beforeChange(newest())
+      open = createOpenBlock(anvil, async (consensusNs) => {
+        await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
+        remember(blocks.length, consensusNs)
+      })
+      try {
+        await open.run(jobs)
+      } finally {
+        open = undefined
+      }
+    },
+    /** Executes one transaction, in a block of its own unless one is open. @throws AnvilRefused if it never reaches the EVM */
     async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
+      if (open !== undefined) return open.join({ ...transaction, sent: toSent(transaction) })
       await options.beforeChange(newest())
       const { consensusNs } = transaction
       const [, receipt] = (await anvil.batch([
@@ -90,25 +109,17 @@ export function createEvm(options: {
       remember(Number(receipt.blockNumber), consensusNs)
       return receipt
     },
-    /** Sets balances in tinybar and closes a block containing them. */
+    /** Sets balances in tinybar and closes a block containing them, unless one is open. */
     async setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<void> {
-      await anvil.batch(
-        [...balances].map(([address, tinybar]) => [
-          'anvil_setBalance',
-          [address, numberToHex(tinybar)],
-        ]),
-      )
-      await mine(consensusNs)
+      await open?.beforeBalances(consensusNs)
+      const changes = [...balances].map(([address, tinybar]) => [address, numberToHex(tinybar)])
+      await anvil.batch(changes.map((change) => ['anvil_setBalance', change]))
+      if (open === undefined) await mine(consensusNs)
     },
     /** Closes an empty block. */
     mine,
     /** Current balances in tinybar, in the order of `addresses`. */
-    async balances(addresses: readonly Address[]): Promise<bigint[]> {
-      const answers = await anvil.batch(
-        addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
-      )
-      return answers.map((answer) => BigInt(answer as Hex))
-    },
+    balances: (addresses: readonly Address[]) => readBalances(anvil, addresses),
     /**
      * Number of the newest block, or of the one that was newest `lagMs` of ledger time ago, as far back as states are kept.
      */
@@ -123,6 +134,16 @@ export function createEvm(options: {
     /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
     blockRange: (number: number) => rangeOf(blocks, number),
   }
+}
+
+async function readBalances(
+  anvil: AnvilClient,
+  addresses: readonly Address[],
+): Promise<bigint[]> {
+  const answers = await anvil.batch(
+    addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
+  )
+  return answers.map((answer) => BigInt(answer as Hex))
 }
 
 function toSent({ accessList = [], nonce, ...transaction }: InnerTransaction): object {

@@ -15,7 +15,7 @@ import {
   type ExchangeRate,
   GAS_PRICE_TINYBAR_DEFAULT,
 } from './network.ts'
-import { noFaults } from './network-faults.ts'
+import { type NetworkFaults, noFaults } from './network-faults.ts'
 import { createRecordStore } from './records.ts'
 import { createTokenRegistry } from './token-registry.ts'
 
@@ -32,6 +32,8 @@ export function createLedger(parts: {
 }) {
   const { anvil, clock, beforeChange = async () => undefined } = parts
   const accounts = createAccountRegistry()
+  const queue = createSerialQueue()
+  const faults = noFaults()
   const transactions = createTransactionIndex()
   /** Tests and `devnet_*` calls change these. */
   const settings = {
@@ -42,24 +44,22 @@ export function createLedger(parts: {
     exchangeRate: EXCHANGE_RATE_DEFAULT,
   }
   const pricesSince: (Prices & { sinceNs: bigint })[] = [{ sinceNs: 0n, ...settings }]
+  const lagSeconds = (): number => settings.timestampLagSeconds
+  const evm = createEvm({ anvil, clock, lagSeconds, beforeChange })
   return {
     clock,
     anvil,
-    evm: createEvm({
-      anvil,
-      clock,
-      lagSeconds: () => settings.timestampLagSeconds,
-      beforeChange,
-    }),
+    evm,
     accounts,
     tokens: createTokenRegistry(),
     /** By number. */
     files: new Map<number, LedgerFile>(),
-    records: createRecordStore(({ evm }) => transactions.forget(evm?.hash)),
+    records: createRecordStore((record) => transactions.forget(record.evm?.hash)),
     transactions,
-    queue: createSerialQueue(),
+    queue,
+    windows: createBlockWindows({ clock, evm, queue, faults }),
     /** Tests and `devnet_*` calls write them, the edges read them. */
-    faults: noFaults(),
+    faults,
     settings,
     /** Changes prices from now on. */
     setPrices(changes: Partial<Prices>): void {
@@ -99,14 +99,49 @@ function createSerialQueue() {
   }
 }
 
+/** Gathers the changes of a window, `faults.blockMs` long, in order of arrival. */
+function createBlockWindows(parts: {
+  clock: ConsensusClock
+  evm: ReturnType<typeof createEvm>
+  queue: ReturnType<typeof createSerialQueue>
+  faults: NetworkFaults
+}) {
+  const { clock, evm, queue, faults } = parts
+  let waiting: (() => Promise<void>)[] = []
+
+  function close(): void {
+    const jobs = waiting
+    waiting = []
+    queue
+      .run(() => evm.gather(jobs))
+      .catch((cause: unknown) => {
+        process.stderr.write(`devnet: block: ${String(cause)}\n`)
+      })
+  }
+
+  return {
+    /** Runs what reaches consensus: at once, or when its window ends, in one block with all that reached it meanwhile. */
+    async run<T>(job: () => Promise<T>): Promise<T> {
+      const { blockMs } = faults
+      if (blockMs === 0) return queue.run(job)
+      const result = Promise.withResolvers<T>()
+      waiting.push(() => job().then(result.resolve, result.reject))
+      if (waiting.length === 1) clock.after(blockMs - (clock.unixMs() % blockMs), close)
+      return result.promise
+    },
+    waitingCount: () => waiting.length,
+  }
+}
+
 /** How many refused ones are remembered: whoever asks does so within seconds. */
 const REFUSED_KEPT = 1_000
 
-/** EVM transactions by hash and by block. A block holds at most one. */
+/** EVM transactions by hash and by block. */
 function createTransactionIndex() {
   const byHash = new Map<string, EvmTransaction>()
-  const byBlock = new Map<number, EvmTransaction>()
+  const byBlock = new Map<number, EvmTransaction[]>()
   const refused = new Map<string, RefusedTransaction>()
+  const inBlock = (number: number): readonly EvmTransaction[] => byBlock.get(number) ?? []
   return {
     /** Remembers an Ethereum transaction that consensus refused: it has a hash and a result, but no block. */
     refuse(transaction: RefusedTransaction): void {
@@ -119,7 +154,7 @@ function createTransactionIndex() {
       byHash.has(hash.toLowerCase()) ? undefined : refused.get(hash.toLowerCase()),
     add(transaction: EvmTransaction): void {
       byHash.set(transaction.hash, transaction)
-      byBlock.set(transaction.blockNumber, transaction)
+      byBlock.set(transaction.blockNumber, [...inBlock(transaction.blockNumber), transaction])
     },
     /** Forgets a transaction with its receipt and logs, by its outer hash. */
     forget(hash: string | undefined): void {
@@ -130,6 +165,7 @@ function createTransactionIndex() {
     },
     /** By the hash that the sender computed. */
     byHash: (hash: string) => byHash.get(hash.toLowerCase()),
-    inBlock: (blockNumber: number) => byBlock.get(blockNumber),
+    /** In the order of their indexes. */
+    inBlock,
   }
 }

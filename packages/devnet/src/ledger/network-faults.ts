@@ -37,6 +37,8 @@ export type NetworkConditions = {
   mirrorLagMs: number
   /** `eth_getTransactionCount` shows the nonce as of this long ago. */
   nonceLagMs: number
+  /** How long a window is whose changes share a block; with 0, each change gets its own block at once. */
+  blockMs: number
   /** How long a native transfer takes from the node's checks to consensus. */
   consensusDelayMs: number
   requestLimits: RequestLimits
@@ -53,6 +55,7 @@ const PROMPT: NetworkConditions = {
   receiptDelayMs: 0,
   mirrorLagMs: 0,
   nonceLagMs: 0,
+  blockMs: 0,
   consensusDelayMs: 0,
   requestLimits: {},
   downNodes: [],
@@ -68,7 +71,7 @@ export const SEND_LATENCY_MS = { min: 300, max: 300 }
 /**
  * The public network as third parties measured it: the relay answers a send after 3 to 8 s (it waits for consensus and the
  * mirror node), its reads lag 3 to 10 s and nonces 5 to 10 s (hiero-json-rpc-relay, issue 3716), and consensus takes 2 to 3
- * s. The loss of one answer in a hundred is our own assumption.
+ * s; a record file, which is a block, holds two seconds. The loss of one answer in a hundred is our own assumption.
  */
 export const LIKE_TESTNET: NetworkConditions = {
   sendLatencyMs: { min: 3_000, max: 8_000 },
@@ -76,6 +79,7 @@ export const LIKE_TESTNET: NetworkConditions = {
   receiptDelayMs: 1_000,
   mirrorLagMs: 4_000,
   nonceLagMs: 6_000,
+  blockMs: 2_000,
   consensusDelayMs: 2_000,
   requestLimits: PUBLIC_LIMITS,
   downNodes: ['0.0.4'],

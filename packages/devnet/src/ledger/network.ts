@@ -3,8 +3,11 @@ import type { Address } from 'viem'
 /** Chain id of Hedera testnet, also used by viem's `hederaTestnet`. */
 export const CHAIN_ID = 296 as const
 
-/** Gas that one transaction may use, and therefore a block here (HIP-185 and the network's configuration). */
+/** Gas that one transaction may use (HIP-185 and the network's configuration). */
 export const TRANSACTION_GAS_MAX = 15_000_000
+
+/** Gas of a block, as the relay shows it in headers. */
+export const BLOCK_GAS_MAX = 150_000_000
 
 /** Default gas price, tinybar: testnet's in autumn 2026. */
 export const GAS_PRICE_TINYBAR_DEFAULT = 109n

@@ -76,13 +76,13 @@ export async function findBlock(
 function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unknown } {
   const number = Number(block.number)
   const { from, to } = ledger.evm.blockRange(number)
-  const transaction = ledger.transactions.inBlock(number)
+  const transactions = ledger.transactions.inBlock(number)
   return {
     count: ledger.records.between({ from, to }).length,
     gas_used: Number(block.gasUsed),
     hapi_version: '0.76.0',
     hash: toMirrorBlockHash(block.hash),
-    logs_bloom: bloomOf(transaction === undefined ? [] : networkLogs(transaction)),
+    logs_bloom: bloomOf(transactions.flatMap(networkLogs)),
     name: `${formatTimestamp(from).replace('.', '_')}.rcd.gz`,
     number,
     previous_hash: toMirrorBlockHash(block.parentHash),

@@ -1,13 +1,13 @@
 // What the mirror node runs or has run in the EVM: calls and estimates, a contract's state, and the calls of a transaction.
 
 import type { FastifyInstance } from 'fastify'
-import { type Address, type Hex, numberToHex } from 'viem'
+import { type Address, type Hex, numberToHex, stringToHex } from 'viem'
 import { z } from 'zod'
 import { unpackState } from '../anvil/anvil-generations.ts'
 import type { TraceFrame } from '../ledger/complete-transfers.ts'
 import { lowerAddress } from '../ledger/entity-id.ts'
 import { callEvm } from '../ledger/evm-call.ts'
-import type { EvmTransaction } from '../ledger/evm-transaction.ts'
+import { type EvmTransaction, haltReasonOf } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
@@ -145,6 +145,16 @@ async function readSlots(ledger: Ledger, contract: Address): Promise<Hex[]> {
     .map(([at]) => numberToHex(BigInt(at), { size: 32 }))
 }
 
+/** What a frame ended with: a halt has a reason instead of data. */
+function readEnd({ error, output = '0x' }: TraceFrame) {
+  const halt = haltReasonOf(error)
+  if (halt !== undefined) return { result_data: stringToHex(halt), result_data_type: 'ERROR' }
+  return {
+    result_data: output,
+    result_data_type: error === undefined ? 'OUTPUT' : 'REVERT_REASON',
+  }
+}
+
 /** The calls of a transaction, outermost first. */
 function toActions(ledger: Ledger, transaction: EvmTransaction, top: TraceFrame) {
   const typeAt = (at: Address): string =>
@@ -166,8 +176,7 @@ function toActions(ledger: Ledger, transaction: EvmTransaction, top: TraceFrame)
     input: frame.input,
     recipient: ledger.accounts.idOf(frame.to ?? null),
     recipient_type: frame.to === undefined ? null : typeAt(frame.to),
-    result_data: frame.output ?? '0x',
-    result_data_type: frame.error === undefined ? 'OUTPUT' : 'REVERT_REASON',
+    ...readEnd(frame),
     timestamp: formatTimestamp(transaction.consensusNs),
     to: frame.to ?? null,
     value: Number(frame.value ?? 0),

@@ -225,7 +225,9 @@ function toContractResult(
           })),
     address: target,
     amount: toJsonNumber(envelope.valueWeibar / weibarPerUnit),
-    block_gas_used: Number(receipt.cumulativeGasUsed),
+    block_gas_used: ledger.transactions
+      .inBlock(transaction.blockNumber)
+      .reduce((sum, row) => sum + Number(row.receipt.gasUsed), 0),
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
     bloom: bloomOf(networkLogs(transaction)),
@@ -233,7 +235,7 @@ function toContractResult(
     chain_id: numberToHex(CHAIN_ID),
     contract_id: ledger.accounts.idOf(target),
     created_contract_ids: created === null ? [] : [created],
-    error_message: isSuccess ? null : (transaction.revertReason ?? '0x'),
+    error_message: isSuccess ? null : (transaction.haltReason ?? transaction.revertReason ?? '0x'),
     failed_initcode: !isSuccess && envelope.to === null ? envelope.data : null,
     from: transaction.from,
     function_parameters: envelope.data,

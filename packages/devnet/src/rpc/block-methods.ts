@@ -21,7 +21,7 @@ export function blockMethods(ledger: Ledger): RpcMethods {
       const tag = required(p, 0)
       const number = await blockNumberOf(ledger, isHash(tag) ? { blockHash: tag } : tag)
       if (number === undefined) return null
-      return transactionsIn(ledger, number).map(toOuterReceipt)
+      return ledger.transactions.inBlock(number).map(toOuterReceipt)
     },
     eth_getTransactionByHash: (p) => mapped(byHash(p), toOuterTransaction),
     eth_getTransactionReceipt: (p) => mapped(byHash(p), toOuterReceipt),
@@ -86,13 +86,8 @@ export async function numberOfHash(ledger: Ledger, hash: string): Promise<number
   return Number(found.number)
 }
 
-function transactionsIn(ledger: Ledger, number: number): EvmTransaction[] {
-  const transaction = ledger.transactions.inBlock(number)
-  return transaction === undefined ? [] : [transaction]
-}
-
 function transactionCount(ledger: Ledger, number: number | undefined): Hex | null {
-  return number === undefined ? null : numberToHex(transactionsIn(ledger, number).length)
+  return number === undefined ? null : numberToHex(ledger.transactions.inBlock(number).length)
 }
 
 function atIndex(
@@ -100,7 +95,7 @@ function atIndex(
   number: number | undefined,
   index: unknown,
 ): EvmTransaction | undefined {
-  return number === undefined ? undefined : transactionsIn(ledger, number)[Number(index)]
+  return number === undefined ? undefined : ledger.transactions.inBlock(number)[Number(index)]
 }
 
 /** The newest block visible to JSON-RPC readers. */

@@ -149,8 +149,7 @@ export function logsBetween(
     )
   const found: JsonObject[] = []
   for (let number = range.from; number <= range.to; number += 1) {
-    const transaction = ledger.transactions.inBlock(number)
-    if (transaction !== undefined) found.push(...outerLogs(transaction).filter(isWanted))
+    found.push(...ledger.transactions.inBlock(number).flatMap(outerLogs).filter(isWanted))
   }
   return found
 }

@@ -5,7 +5,7 @@ import { type Hex, numberToHex, zeroAddress, zeroHash } from 'viem'
 import type { InnerBlock } from '../ledger/evm.ts'
 import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { CHAIN_ID } from '../ledger/network.ts'
+import { BLOCK_GAS_MAX, CHAIN_ID } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 
 /** A JSON object on its way out. */
@@ -20,7 +20,7 @@ const HEADER = {
   difficulty: '0x0',
   excessBlobGas: undefined,
   extraData: '0x',
-  gasLimit: numberToHex(150_000_000),
+  gasLimit: numberToHex(BLOCK_GAS_MAX),
   miner: zeroAddress,
   mixHash: zeroHash,
   nonce: '0x0000000000000000',
@@ -102,15 +102,14 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
 
 /** A block as shown by `eth_getBlockBy…`, with full transactions or only their hashes. */
 export function toOuterBlock(ledger: Ledger, block: InnerBlock, isFull: boolean): JsonObject {
-  const transaction = ledger.transactions.inBlock(Number(block.number))
-  const shown = transaction === undefined ? [] : [transaction]
+  const shown = ledger.transactions.inBlock(Number(block.number))
   const { gasPriceTinybar } = ledger.pricesAt(ledger.evm.blockRange(Number(block.number)).to)
   const { isOldRelay } = ledger.faults
   return {
     ...block,
     baseFeePerGas: isOldRelay ? numberToHex(gasPriceTinybar) : toWeibar(gasPriceTinybar),
     ...HEADER,
-    logsBloom: bloomOf(transaction === undefined ? [] : networkLogs(transaction)),
+    logsBloom: bloomOf(shown.flatMap(networkLogs)),
     transactions: isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),
   }
 }

@@ -48,7 +48,7 @@ export async function sendRawTransaction(ledger: Ledger, raw: string): Promise<H
 }
 
 function reachConsensus(ledger: Ledger, transaction: ParsedTransaction): Promise<Hex> {
-  return ledger.queue.run(async () => {
+  return ledger.windows.run(async () => {
     await checkAtRelay(ledger, transaction)
     if (ledger.faults.transactionsToDrop > 0) {
       ledger.faults.transactionsToDrop -= 1
