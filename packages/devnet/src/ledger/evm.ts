@@ -136,10 +136,7 @@ export function createEvm(options: {
   }
 }
 
-async function readBalances(
-  anvil: AnvilClient,
-  addresses: readonly Address[],
-): Promise<bigint[]> {
+async function readBalances(anvil: AnvilClient, addresses: readonly Address[]): Promise<bigint[]> {
   const answers = await anvil.batch(
     addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
   )
