@@ -19,9 +19,11 @@ import {
 } from './ledger/network.ts'
 import type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 import { type Scheduler, travel } from './ledger/scheduler.ts'
+import type { createSnapshots } from './snapshots.ts'
 
 /** Everything that a test may do to the network. */
-export type DevnetControls = ReturnType<typeof createControls>
+export type DevnetControls = ReturnType<typeof createControls> &
+  Awaited<ReturnType<typeof createSnapshots>>['controls']
 
 /** The controls over a ledger. */
 export function createControls(parts: {

@@ -20,6 +20,7 @@ import { hostAndPort, reachableHost, requireFreePort } from './listen.ts'
 import { createMirrorServer } from './mirror/mirror-server.ts'
 import { controlMethods } from './rpc/control-methods.ts'
 import { createRpcServer } from './rpc/rpc-server.ts'
+import { createSnapshots, keepInFile } from './snapshots.ts'
 
 /** How often the network closes a block while idle, milliseconds (a record file every two seconds). */
 const IDLE_BLOCK_MS = 2_000
@@ -48,6 +49,8 @@ export type DevnetOptions = {
    * behind it. The ledger's time is `clock` minus this.
    */
   serverClockOffMs?: number
+  /** Where the ledger is kept across restarts; by default it ends with the process. */
+  stateFile?: string | undefined
   /** How long a send takes, as `setSendLatencyMs` sets it; no time by default. */
   sendLatencyMs?: NetworkConditions['sendLatencyMs']
 }
@@ -57,7 +60,7 @@ export type Devnet = Awaited<ReturnType<typeof startDevnet>>
 
 /**
  * Starts a local Hedera in this process; anvil runs as its child and cannot outlive it.
- * @throws PortTaken naming the port, AnvilMissing naming what to install, AnvilFailed
+ * @throws PortTaken naming the port, AnvilMissing naming what to install, AnvilFailed, StateUnreadable naming the file
  */
 export async function startDevnet(options: DevnetOptions = {}) {
   const { host = '127.0.0.1', rpcPort = 0, mirrorPort = 0, consensusPort = 0 } = options
@@ -73,21 +76,28 @@ export async function startDevnet(options: DevnetOptions = {}) {
   /** Closes the edges and ends anvil. Can be called again. */
   const stop = async (): Promise<void> => {
     clock.stop()
-    for (const close of closers.splice(0).toReversed()) await close()
-    await ledger.queue.idle()
-    await anvil.stop()
+    try {
+      for (const close of closers.splice(0).toReversed()) await close()
+      await ledger.queue.idle()
+    } finally {
+      await anvil.stop()
+    }
   }
-  async function openEdge(app: FastifyInstance, port: number): Promise<string> {
+  const openEdge = (app: FastifyInstance, port: number): Promise<string> => {
     closers.push(() => app.close())
-    await app.listen({ host, port })
-    const { port: bound } = app.server.address() as AddressInfo
-    return `http://${hostAndPort(reachableHost(host), bound)}`
+    return listen(app, { host, port })
   }
   try {
     const scheduler = createScheduler(ledger)
     await scheduler.install()
     const accounts = await createGenesis(ledger)
     const transfers = createTransactionService(ledger, options.wallClock ?? systemClock)
+    const parts = { ledger, anvil, scheduler, accounts }
+    const snapshots = await createSnapshots(parts, transfers)
+    if (options.stateFile !== undefined) {
+      const kept = await keepInFile(options.stateFile, { snapshots, ledger, timers: base })
+      closers.push(() => kept.end())
+    }
     const controlled = {
       accounts,
       async createAccount(account: NewAccount) {
@@ -95,7 +105,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
         accounts.push(created)
         return created
       },
-      controls: createControls({ ledger, scheduler, transfers }),
+      controls: { ...createControls({ ledger, scheduler, transfers }), ...snapshots.controls },
       /** Current consensus second, Unix seconds. */
       nowSeconds: () => clock.nowSeconds(),
       /** Every execution of a schedule so far, oldest first. */
@@ -104,14 +114,16 @@ export async function startDevnet(options: DevnetOptions = {}) {
     const node = await startConsensusServer({ ledger, transfers, host, port: consensusPort })
     closers.push(node.stop)
     const consensus = { host: reachableHost(host), port: node.port }
-    const rpc = createRpcServer(ledger, controlMethods(controlled), base)
     const mirror = createMirrorServer(ledger, { scheduler, consensus })
+    const mirrorUrl = await openEdge(mirror, mirrorPort)
+    const views = { timers: base, pageUrl: mirrorUrl }
+    const rpc = createRpcServer(ledger, controlMethods(controlled), views)
     const devnet = {
       ...controlled,
       /** JSON-RPC, e.g. `http://127.0.0.1:7546`. */
       rpcUrl: await openEdge(rpc, rpcPort),
       /** Mirror REST without `/api/v1`, e.g. `http://127.0.0.1:5551`. */
-      mirrorUrl: await openEdge(mirror, mirrorPort),
+      mirrorUrl,
       /** For `Client.forNetwork({[address]: nodeAccountId})`. */
       consensus: { address: hostAndPort(consensus.host, consensus.port), nodeAccountId: '0.0.3' },
       chainId: CHAIN_ID,
@@ -153,6 +165,16 @@ async function startLedger(clock: ConsensusClock) {
     },
   })
   return { anvil, ledger }
+}
+
+/** Resolves with the URL. */
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { host: string; port: number },
+): Promise<string> {
+  await app.listen({ host, port })
+  const { port: bound } = app.server.address() as AddressInfo
+  return `http://${hostAndPort(reachableHost(host), bound)}`
 }
 
 /** `base`, ahead by `offMs`. */

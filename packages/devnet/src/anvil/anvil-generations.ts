@@ -27,6 +27,17 @@ type Generation = {
   readonly firstBlock: number
 }
 
+const begin = (process: AnvilProcess, firstBlock: number): Generation => ({
+  process,
+  client: createAnvilClient(process),
+  firstBlock,
+})
+
+async function end({ client, process }: Generation): Promise<void> {
+  client.close()
+  await process.stop()
+}
+
 /** The position of the block number in the methods that read a state or a block. */
 const BLOCK_AT: Readonly<Record<string, number>> = {
   eth_call: 1,
@@ -38,20 +49,19 @@ const BLOCK_AT: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: 0,
 }
 
+export type AnvilGenerations = Awaited<ReturnType<typeof startAnvilGenerations>>
+
 /** Starts the first anvil. `start` is called again for each successor, after `generationBlocks` blocks each. */
 export async function startAnvilGenerations(
   start: () => Promise<AnvilProcess>,
   generationBlocks = GENERATION_BLOCKS,
 ) {
-  const begin = (process: AnvilProcess, firstBlock: number): Generation => ({
-    process,
-    client: createAnvilClient(process),
-    firstBlock,
-  })
   let current = begin(await start(), 0)
   let previous: Generation | undefined
   let successor: Promise<AnvilProcess> | undefined
   let retired: Promise<unknown> = Promise.resolve()
+  /** Of the ledger before `load`: reads under way end on them. */
+  let outgoing: Generation[] = []
 
   function generationOf([method, parameters = []]: AnvilCall): Generation {
     const tag = parameters[BLOCK_AT[method] ?? -1]
@@ -67,17 +77,19 @@ export async function startAnvilGenerations(
     return (await ask(current)) ?? (older === undefined ? null : ask(older))
   }
 
-  async function end({ client, process }: Generation): Promise<void> {
-    client.close()
-    await process.stop()
+  const dump = async (isHistoryKept: boolean): Promise<string> =>
+    slimmed(String(await current.client.call('anvil_dumpState')), { isHistoryKept })
+
+  /** A successor with that state. */
+  async function beginWith(state: string, newestBlock: number): Promise<Generation> {
+    const next = begin(await (successor ?? start()), newestBlock)
+    successor = undefined
+    await next.client.call('anvil_loadState', [state])
+    return next
   }
 
   async function succeed(newestBlock: number): Promise<void> {
-    const process = await (successor ?? start())
-    successor = undefined
-    const next = begin(process, newestBlock)
-    const state = await current.client.call('anvil_dumpState')
-    await next.client.call('anvil_loadState', [await withoutHistory(String(state))])
+    const next = await beginWith(await dump(false), newestBlock)
     if (previous !== undefined) retired = Promise.all([retired, end(previous)])
     previous = current
     current = next
@@ -103,9 +115,20 @@ export async function startAnvilGenerations(
       if (age >= generationBlocks - START_AHEAD_BLOCKS) successor ??= start()
       if (age >= generationBlocks) await succeed(newestBlock)
     },
+    /** The newest state, and the blocks that the current anvil has. The caller holds the queue. */
+    dump: () => dump(true),
+    /** Goes on from what `dump` gave, in another anvil. The caller holds the queue. */
+    async load(state: string, newestBlock: number): Promise<void> {
+      const next = await beginWith(state, newestBlock)
+      retired = Promise.all([retired, ...outgoing.map(end)])
+      outgoing = [current, ...(previous === undefined ? [] : [previous])]
+      previous = undefined
+      current = next
+    },
     /** Ends every anvil. */
     async stop(): Promise<void> {
       await retired
+      await Promise.all(outgoing.map(end))
       const spare = await successor?.catch(() => undefined)
       await Promise.all([
         end(current),
@@ -128,19 +151,23 @@ export async function unpackState(dump: string): Promise<z.output<typeof Dump>> 
   return Dump.parse(JSON.parse((await promisify(gunzip)(packed)).toString('utf8')))
 }
 
-/** anvil's dump with only its newest block, emptied, and without zero slots. */
-async function withoutHistory(dump: string): Promise<string> {
+/** anvil's dump without its index of transactions and zero slots; unless history is kept, with its newest block alone, emptied. */
+async function slimmed(
+  dump: string,
+  { isHistoryKept }: { isHistoryKept: boolean },
+): Promise<string> {
   const state = await unpackState(dump)
   for (const account of Object.values(state.accounts)) {
     const used = Object.entries(account.storage).filter(([, value]) => !/^0x0*$/.test(value))
     account.storage = Object.fromEntries(used)
   }
-  const newest = state.blocks.find(
-    ({ header }) => Number(header.number) === Number(state.best_block_number),
+  const best = Number(state.best_block_number)
+  const blocks = state.blocks.filter(
+    ({ header }) => isHistoryKept || Number(header.number) === best,
   )
   const slim = {
     ...state,
-    blocks: [{ ...newest, transactions: [] }],
+    blocks: isHistoryKept ? blocks : blocks.map((block) => ({ ...block, transactions: [] })),
     transactions: [],
     historical_states: null,
   }

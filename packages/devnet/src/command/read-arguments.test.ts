@@ -9,6 +9,7 @@ describe('the command line', () => {
       rpcPort: 7546,
       mirrorPort: 5551,
       consensusPort: 50_211,
+      stateFile: undefined,
       serverClockOffMs: 0,
       controls: [],
     })

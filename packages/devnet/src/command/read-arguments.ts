@@ -9,6 +9,8 @@ type Arguments =
       consensusPort: number
       /** Port of the X Layer stand-in, if requested. */
       xLayerPort: number | undefined
+      /** Where the ledger is kept across restarts. */
+      stateFile: string | undefined
       /** How far this machine's clock is ahead of the ledger's, milliseconds. */
       serverClockOffMs: number
       /** `devnet_*` methods to call once it is up, with their parameters. */
@@ -33,6 +35,7 @@ const OPTIONS = {
   'like-testnet': { type: 'boolean' },
   seed: { type: 'string' },
   control: { type: 'string', multiple: true },
+  state: { type: 'string' },
   'server-clock-off': { type: 'string', default: '0' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -47,6 +50,7 @@ Usage: npm run devnet -- [options]      or: tallystick-devnet [options]
   --xlayer            starts an X Layer stand-in too: chain id 196, a dollar token with signed transfers
   --xlayer-port N     its JSON-RPC port, default ${X_LAYER_PORT}; implies --xlayer
   --host ADDRESS      address to listen on, default 127.0.0.1
+  --state FILE        keeps the ledger in FILE, and goes on from it next time; without it the ledger ends with the process
   --like-testnet      as slow and as unreliable as the public network: sends of 3 to 8 s, lagging reads, rate limits,
                       a node that is down, lost answers
   --seed N            where chance begins, for another run of latencies and losses
@@ -72,6 +76,7 @@ export function readArguments(words: readonly string[]): Arguments {
         values.xlayer === true || values['xlayer-port'] !== undefined
           ? portOf({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
           : undefined,
+      stateFile: values.state,
       serverClockOffMs: secondsOf(values['server-clock-off']) * 1_000,
       controls: [
         ...(values.seed === undefined ? [] : [controlOf(`seedChance=${values.seed}`)]),

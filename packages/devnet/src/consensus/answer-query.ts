@@ -6,6 +6,7 @@ import Long from 'long'
 import { hexToBytes } from 'viem'
 import { toProtoKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
+import { completeTransfers } from '../ledger/complete-transfers.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
@@ -54,9 +55,9 @@ export const QUERIES = {
   }),
   getTxRecordByTxID: query('transactionGetRecord', async (context, { transactionID }) => {
     const known = await knowledge(context, transactionID)
-    return known.kind === 'handled'
-      ? { transactionRecord: toProtoRecord(context.ledger, known.record) }
-      : { status: 'RECORD_NOT_FOUND' }
+    if (known.kind !== 'handled') return { status: 'RECORD_NOT_FOUND' }
+    await completeTransfers(context.ledger, [known.record])
+    return { transactionRecord: toProtoRecord(context.ledger, known.record) }
   }),
   cryptoGetBalance: query('cryptogetAccountBalance', async ({ ledger }, asked) => {
     const entity = find(ledger, asked.accountID ?? asked.contractID)

@@ -1,4 +1,4 @@
-import { EthereumTransaction } from '@hiero-ledger/sdk'
+import { EthereumTransaction, TransactionRecordQuery } from '@hiero-ledger/sdk'
 import { type Hex, hexToBytes, keccak256, parseEther, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, expect, test } from 'vitest'
@@ -44,6 +44,21 @@ test('L8: an EthereumTransaction runs as its sender, who pays, under the id of t
     { name: 'ETHEREUMTRANSACTION', consensus_timestamp: body['timestamp'], result: 'SUCCESS' },
   ])
   expect(record.transactionId.accountId?.toString()).toBe(payer.accountId)
+})
+
+test('L8: what came through JSON-RPC has a record under the id that the mirror node shows', async () => {
+  const { result: hash } = await rpc(devnet, 'eth_sendRawTransaction', [await sign()])
+  const { body } = await mirror(devnet, `/api/v1/contracts/results/${String(hash)}`)
+  const shown = await mirror(devnet, `/api/v1/transactions?timestamp=${String(body['timestamp'])}`)
+  const [{ transaction_id: id, transfers }] = shown.body['transactions'] as [
+    { transaction_id: string; transfers: unknown[] },
+  ]
+  const [account, seconds, nanos] = id.split('-')
+  const record = await new TransactionRecordQuery()
+    .setTransactionId(`${account}@${seconds}.${nanos}`)
+    .execute(client)
+  expect(record.receipt.status.toString()).toBe('SUCCESS')
+  expect(record.transfers).toHaveLength(transfers.length)
 })
 
 // The two ways in give one verdict: each status as consensus names it, and as the JSON-RPC edge words it.

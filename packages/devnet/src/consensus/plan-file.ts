@@ -28,7 +28,7 @@ export function planFileCreate(
     moves: [],
     apply() {
       const fileID = ledger.accounts.takeNumber()
-      ledger.files.set(fileID, { contents: Buffer.from(message.contents ?? []), keys })
+      ledger.files.byNumber.set(fileID, { contents: Buffer.from(message.contents ?? []), keys })
       return { moves: [], created: { fileID } }
     },
   }
@@ -41,7 +41,7 @@ export function planFileChange(
   { transaction }: PlanRequest,
 ): Status | Plan {
   const number = Number(toBigInt(message.fileID?.fileNum))
-  const file = ledger.files.get(number)
+  const file = ledger.files.byNumber.get(number)
   if (file === undefined) return 'INVALID_FILE_ID'
   if (file.contents === undefined) return 'FILE_DELETED'
   // A file without keys can never change.

@@ -97,7 +97,7 @@ function readCode(ledger: Ledger, message: proto.IContractCreateTransactionBody)
   if (message.fileID == null) {
     return `0x${Buffer.from(message.initcode ?? []).toString('hex')}${parameters}`
   }
-  const file = ledger.files.get(Number(toBigInt(message.fileID.fileNum)))
+  const file = ledger.files.byNumber.get(Number(toBigInt(message.fileID.fileNum)))
   if (file === undefined) return 'INVALID_FILE_ID'
   if (file.contents === undefined) return 'FILE_DELETED'
   const text = file.contents.toString('latin1').replace(/^0x/, '')

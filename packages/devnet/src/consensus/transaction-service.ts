@@ -85,11 +85,13 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
       const remembered = memory.find(mirrorId)
       // A client that finds nothing waits a quarter of a second before it asks again; this wait takes milliseconds.
       await remembered?.handling
-      if (remembered === undefined) return { kind: 'unknown' }
+      if (remembered === undefined) return lookupEvm(ledger, mirrorId)
       return remembered.record === undefined
         ? { kind: 'pending' }
         : { kind: 'handled', record: remembered.record }
     },
+    /** Forgets every id, since the ledger has gone back. */
+    forget: () => memory.clear(),
     /** How many transfers are held. */
     heldCount: () => held.length,
     /** Handles the held transfers. */
@@ -99,6 +101,14 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
       for (const transaction of released) toConsensus(transaction)
     },
   }
+}
+
+/** What came through the JSON-RPC edge has an id too, which the mirror node shows. */
+function lookupEvm(ledger: Ledger, mirrorId: string): Knowledge {
+  const [record] = ledger.records.byTransactionId(mirrorId)
+  if (record?.evm === undefined) return { kind: 'unknown' }
+  const ageMs = ledger.clock.unixMs() - Number(record.consensusNs / 1_000_000n)
+  return ageMs > REMEMBERED_MS ? { kind: 'unknown' } : { kind: 'handled', record }
 }
 
 function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | undefined {
@@ -140,6 +150,7 @@ function createTransactionMemory(wall: Pick<Clock, 'unixMs'>) {
 
   return {
     find,
+    clear: () => entries.clear(),
     /** Remembers that `node` received it. Returns true if the node already had it. */
     add(id: string, node: number): boolean {
       const seenAtMs = wall.unixMs()

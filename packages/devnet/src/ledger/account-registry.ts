@@ -29,17 +29,22 @@ export type AccountRegistry = ReturnType<typeof createAccountRegistry>
 const FIRST_NUMBER = 1001
 
 export function createAccountRegistry() {
-  const numbers = new Map<number, Entity>()
-  const addresses = new Map<Address, Entity>()
-  let nextNumber = FIRST_NUMBER
+  const state = {
+    numbers: new Map<number, Entity>(),
+    addresses: new Map<Address, Entity>(),
+    nextNumber: FIRST_NUMBER,
+  }
 
   function byAddress(address: string): Entity | undefined {
     const lower = lowerAddress(address)
     const number = longZeroNumber(lower)
-    return addresses.get(lower) ?? (number === undefined ? undefined : numbers.get(number))
+    return (
+      state.addresses.get(lower) ?? (number === undefined ? undefined : state.numbers.get(number))
+    )
   }
 
   return {
+    state,
     /**
      * Adds an entity, by default with the next free number.
      * @throws if its number or address is taken, or a long-zero address belongs to another entity
@@ -54,13 +59,13 @@ export function createAccountRegistry() {
       createdNs: bigint
     }): Entity {
       const named = options.address === undefined ? undefined : longZeroNumber(options.address)
-      const number = options.number ?? nextNumber
+      const number = options.number ?? state.nextNumber
       const address = lowerAddress(options.address ?? longZeroAddress(number))
       if (named !== undefined && named !== number) {
         throw new Error(`address ${address} is that of entity ${entityId(named)} alone`)
       }
-      if (numbers.has(number)) throw new Error(`entity ${entityId(number)} exists already`)
-      if (addresses.has(address))
+      if (state.numbers.has(number)) throw new Error(`entity ${entityId(number)} exists already`)
+      if (state.addresses.has(address))
         throw new Error(`an entity with address ${address} exists already`)
       const isLongZero = longZeroNumber(address) !== undefined
       const entity: Entity = {
@@ -74,14 +79,14 @@ export function createAccountRegistry() {
         maxAutoAssociations: options.maxAutoAssociations ?? (options.key == null ? -1 : 0),
         createdNs: options.createdNs,
       }
-      numbers.set(number, entity)
-      addresses.set(address, entity)
-      nextNumber = Math.max(nextNumber, number + 1)
+      state.numbers.set(number, entity)
+      state.addresses.set(address, entity)
+      state.nextNumber = Math.max(state.nextNumber, number + 1)
       return entity
     },
     /** The next free number, for an entity that is no account. */
-    takeNumber: (): number => nextNumber++,
-    byNumber: (number: number) => numbers.get(number),
+    takeNumber: (): number => state.nextNumber++,
+    byNumber: (number: number) => state.numbers.get(number),
     /** By any of its addresses, in any letter case. */
     byAddress,
     /** The address under which anvil keeps the entity; translates long-zero forms of aliased entities. */
@@ -90,6 +95,6 @@ export function createAccountRegistry() {
     /** The id of the entity at an address, or null. */
     idOf: (address: string | null): string | null =>
       address === null ? null : (byAddress(address)?.id ?? null),
-    all: (): readonly Entity[] => [...numbers.values()],
+    all: (): readonly Entity[] => [...state.numbers.values()],
   }
 }

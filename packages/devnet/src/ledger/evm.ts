@@ -57,39 +57,38 @@ export function createEvm(options: {
   beforeChange: (newestBlock: number) => Promise<void>
 }) {
   const { anvil, clock } = options
-  /** What we know about each block beyond what anvil keeps. */
-  const blocks: (BlockTimes | undefined)[] = [
-    { consensusNs: 0n, stampSecond: 0, recordedAtMs: clock.unixMs() },
-  ]
-  let lastStamp = 0
+  const state = emptyState(clock.unixMs())
 
   function stamp(consensusSecond: number): readonly [string, readonly unknown[]] {
-    lastStamp = Math.max(lastStamp, consensusSecond - options.lagSeconds())
-    return ['evm_setNextBlockTimestamp', [lastStamp]]
+    state.lastStamp = Math.max(state.lastStamp, consensusSecond - options.lagSeconds())
+    return ['evm_setNextBlockTimestamp', [state.lastStamp]]
   }
 
   function remember(number: number, consensusNs: bigint): void {
-    blocks[number] = { consensusNs, stampSecond: lastStamp, recordedAtMs: clock.unixMs() }
+    const { lastStamp: stampSecond } = state
+    state.blocks[number] = { consensusNs, stampSecond, recordedAtMs: clock.unixMs() }
   }
 
-  const newest = (): number => blocks.length - 1
+  const newest = (): number => state.blocks.length - 1
+  const oldestState = (): number => Math.max(state.firstState, newest() - STATES_KEPT + 1)
 
   async function mine(consensusNs: bigint): Promise<void> {
     await options.beforeChange(newest())
     await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
-    remember(blocks.length, consensusNs)
+    remember(state.blocks.length, consensusNs)
   }
 
   /** Gathers what a window changes; undefined while each change gets its own block. */
   let open: OpenBlock | undefined
 
   return {
+    state,
     /** Runs jobs in order, with what they change in one block. Each makes one change, and fails by itself. */
     async gather(jobs: readonly (() => Promise<void>)[]): Promise<void> {
       await options.beforeChange(newest())
       open = createOpenBlock(anvil, async (consensusNs) => {
         await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
-        remember(blocks.length, consensusNs)
+        remember(state.blocks.length, consensusNs)
       })
       try {
         await open.run(jobs)
@@ -126,13 +125,13 @@ export function createEvm(options: {
     newestBlock(lagMs = 0): number {
       if (lagMs === 0) return newest()
       const atMs = clock.unixMs() - lagMs
-      const then = blocks.findLastIndex((block) => (block?.recordedAtMs ?? 0) <= atMs)
-      return Math.max(0, newest() - STATES_KEPT + 1, then)
+      const then = state.blocks.findLastIndex((block) => (block?.recordedAtMs ?? 0) <= atMs)
+      return Math.max(oldestState(), then)
     },
     /** Whether the state of a block can still be read. */
-    isStateKept: (number: number) => number > newest() - STATES_KEPT,
+    isStateKept: (number: number) => number >= oldestState(),
     /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
-    blockRange: (number: number) => rangeOf(blocks, number),
+    blockRange: (number: number) => rangeOf(state.blocks, number),
   }
 }
 
@@ -141,6 +140,16 @@ async function readBalances(anvil: AnvilClient, addresses: readonly Address[]): 
     addresses.map((address) => ['eth_getBalance', [address, 'latest']]),
   )
   return answers.map((answer) => BigInt(answer as Hex))
+}
+
+function emptyState(recordedAtMs: number) {
+  return {
+    /** What we know about each block beyond what anvil keeps. */
+    blocks: [{ consensusNs: 0n, stampSecond: 0, recordedAtMs }] as (BlockTimes | undefined)[],
+    lastStamp: 0,
+    /** The first block whose state anvil may have. */
+    firstState: 0,
+  }
 }
 
 function toSent({ accessList = [], nonce, ...transaction }: InnerTransaction): object {

@@ -43,7 +43,8 @@ export function createLedger(parts: {
     timestampLagSeconds: TIMESTAMP_LAG_SECONDS_DEFAULT,
     exchangeRate: EXCHANGE_RATE_DEFAULT,
   }
-  const pricesSince: (Prices & { sinceNs: bigint })[] = [{ sinceNs: 0n, ...settings }]
+  /** In order of time. */
+  const prices = { since: [{ sinceNs: 0n, ...settings }] as (Prices & { sinceNs: bigint })[] }
   const lagSeconds = (): number => settings.timestampLagSeconds
   const evm = createEvm({ anvil, clock, lagSeconds, beforeChange })
   return {
@@ -52,8 +53,7 @@ export function createLedger(parts: {
     evm,
     accounts,
     tokens: createTokenRegistry(),
-    /** By number. */
-    files: new Map<number, LedgerFile>(),
+    files: { byNumber: new Map<number, LedgerFile>() },
     records: createRecordStore((record) => transactions.forget(record.evm?.hash)),
     transactions,
     queue,
@@ -61,14 +61,15 @@ export function createLedger(parts: {
     /** Tests and `devnet_*` calls write them, the edges read them. */
     faults,
     settings,
+    prices,
     /** Changes prices from now on. */
     setPrices(changes: Partial<Prices>): void {
       Object.assign(settings, changes)
-      pricesSince.push({ ...settings, sinceNs: clock.nextTimestamp() })
+      prices.since.push({ ...settings, sinceNs: clock.nextTimestamp() })
     },
     /** The prices at a consensus timestamp. */
     pricesAt: (consensusNs: bigint): Prices =>
-      pricesSince.findLast(({ sinceNs }) => sinceNs <= consensusNs) ?? settings,
+      prices.since.findLast(({ sinceNs }) => sinceNs <= consensusNs) ?? settings,
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
     /**
@@ -138,33 +139,37 @@ const REFUSED_KEPT = 1_000
 
 /** EVM transactions by hash and by block. */
 function createTransactionIndex() {
-  const byHash = new Map<string, EvmTransaction>()
-  const byBlock = new Map<number, EvmTransaction[]>()
-  const refused = new Map<string, RefusedTransaction>()
-  const inBlock = (number: number): readonly EvmTransaction[] => byBlock.get(number) ?? []
+  const state = {
+    byHash: new Map<string, EvmTransaction>(),
+    byBlock: new Map<number, EvmTransaction[]>(),
+    refused: new Map<string, RefusedTransaction>(),
+  }
+  const inBlock = (number: number): readonly EvmTransaction[] => state.byBlock.get(number) ?? []
   return {
+    state,
     /** Remembers an Ethereum transaction that consensus refused: it has a hash and a result, but no block. */
     refuse(transaction: RefusedTransaction): void {
+      const { refused } = state
       refused.set(transaction.hash, transaction)
       const [oldest] = refused.keys()
       if (refused.size > REFUSED_KEPT && oldest !== undefined) refused.delete(oldest)
     },
     /** A refused one, by its hash, unless it has run since. */
     refusedByHash: (hash: string) =>
-      byHash.has(hash.toLowerCase()) ? undefined : refused.get(hash.toLowerCase()),
+      state.byHash.has(hash.toLowerCase()) ? undefined : state.refused.get(hash.toLowerCase()),
     add(transaction: EvmTransaction): void {
-      byHash.set(transaction.hash, transaction)
-      byBlock.set(transaction.blockNumber, [...inBlock(transaction.blockNumber), transaction])
+      state.byHash.set(transaction.hash, transaction)
+      state.byBlock.set(transaction.blockNumber, [...inBlock(transaction.blockNumber), transaction])
     },
     /** Forgets a transaction with its receipt and logs, by its outer hash. */
     forget(hash: string | undefined): void {
-      const transaction = byHash.get(hash ?? '')
+      const transaction = state.byHash.get(hash ?? '')
       if (transaction === undefined) return
-      byHash.delete(transaction.hash)
-      byBlock.delete(transaction.blockNumber)
+      state.byHash.delete(transaction.hash)
+      state.byBlock.delete(transaction.blockNumber)
     },
     /** By the hash that the sender computed. */
-    byHash: (hash: string) => byHash.get(hash.toLowerCase()),
+    byHash: (hash: string) => state.byHash.get(hash.toLowerCase()),
     /** In the order of their indexes. */
     inBlock,
   }

@@ -107,17 +107,19 @@ const EVM_RECORDS_FORGOTTEN = 1_000
 
 /** The ledger's records in consensus order. `onForgotten` is called for each record that is forgotten. */
 export function createRecordStore(onForgotten: (record: TransactionRecord) => void) {
-  let records: TransactionRecord[] = []
-  let incomplete: TransactionRecord[] = []
-  let evmCount = 0
-  const byId = new Map<string, TransactionRecord[]>()
+  const state = {
+    records: [] as TransactionRecord[],
+    incomplete: [] as TransactionRecord[],
+    evmCount: 0,
+    byId: new Map<string, TransactionRecord[]>(),
+  }
 
   function firstIndexAtOrAfter(nanoseconds: bigint): number {
     let low = 0
-    let high = records.length
+    let high = state.records.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((records[middle]?.consensusNs ?? 0n) < nanoseconds) low = middle + 1
+      if ((state.records[middle]?.consensusNs ?? 0n) < nanoseconds) low = middle + 1
       else high = middle
     }
     return low
@@ -125,39 +127,41 @@ export function createRecordStore(onForgotten: (record: TransactionRecord) => vo
 
   function forgetOldest(): void {
     let left = EVM_RECORDS_FORGOTTEN
-    records = records.filter((record) => {
+    state.records = state.records.filter((record) => {
       if (record.evm === undefined || left === 0) return true
       left -= 1
-      byId.delete(formatTransactionId(record.id))
+      state.byId.delete(formatTransactionId(record.id))
       onForgotten(record)
       return false
     })
-    evmCount -= EVM_RECORDS_FORGOTTEN
+    state.evmCount -= EVM_RECORDS_FORGOTTEN
   }
 
   return {
+    state,
     /** Appends a record. Its consensus timestamp is later than all earlier ones. */
     add(record: TransactionRecord): void {
-      records.push(record)
+      state.records.push(record)
       const key = formatTransactionId(record.id)
-      const twins = byId.get(key)
-      if (twins === undefined) byId.set(key, [record])
+      const twins = state.byId.get(key)
+      if (twins === undefined) state.byId.set(key, [record])
       else twins.push(record)
       if (record.evm === undefined) return
-      if (record.transfers === undefined) incomplete.push(record)
-      evmCount += 1
-      if (evmCount > EVM_RECORDS_KEPT + EVM_RECORDS_FORGOTTEN) forgetOldest()
+      if (record.transfers === undefined) state.incomplete.push(record)
+      state.evmCount += 1
+      if (state.evmCount > EVM_RECORDS_KEPT + EVM_RECORDS_FORGOTTEN) forgetOldest()
     },
     /** The records that were added without transfers since the last call. */
     takeIncomplete(): readonly TransactionRecord[] {
-      const taken = incomplete
-      incomplete = []
+      const taken = state.incomplete
+      state.incomplete = []
       return taken
     },
     /** Records of a transaction id in its mirror form: several if duplicates reached consensus. */
-    byTransactionId: (mirrorId: string): readonly TransactionRecord[] => byId.get(mirrorId) ?? [],
+    byTransactionId: (mirrorId: string): readonly TransactionRecord[] =>
+      state.byId.get(mirrorId) ?? [],
     /** Records with `from <= consensusNs <= to`, ascending. */
     between: ({ from, to }: { from: bigint; to: bigint }): TransactionRecord[] =>
-      records.slice(firstIndexAtOrAfter(from), firstIndexAtOrAfter(to + 1n)),
+      state.records.slice(firstIndexAtOrAfter(from), firstIndexAtOrAfter(to + 1n)),
   }
 }

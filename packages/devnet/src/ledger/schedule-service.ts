@@ -38,7 +38,7 @@ export type Schedule = {
   callData: Hex
 }
 
-type DueSchedule = { address: Address; schedule: Schedule }
+export type DueSchedule = { address: Address; schedule: Schedule }
 
 const UINT256_MAX = 2n ** 256n - 1n
 
@@ -122,8 +122,7 @@ export type ScheduleLife = {
 }
 
 /** The lives of all schedules, read from the schedule service's own events. */
-export function createScheduleLives() {
-  const lives = new Map<Address, ScheduleLife>()
+export function createScheduleLives(lives: { byAddress: Map<Address, ScheduleLife> }) {
   return {
     /** Reads a transaction; true if it created or deleted a schedule. */
     read(transaction: EvmTransaction): boolean {
@@ -134,7 +133,7 @@ export function createScheduleLives() {
       for (const event of parseEventLogs({ abi: scheduleServiceAbi, logs: own })) {
         if (event.eventName === 'ScheduleCreated') {
           const { schedule: address, ...schedule } = event.args
-          lives.set(lowerAddress(address), {
+          lives.byAddress.set(lowerAddress(address), {
             schedule,
             createdNs: transaction.consensusNs,
             creator: transaction.from,
@@ -142,12 +141,12 @@ export function createScheduleLives() {
           })
         }
         if (event.eventName === 'ScheduleDeleted') {
-          const life = lives.get(lowerAddress(event.args.schedule))
+          const life = lives.byAddress.get(lowerAddress(event.args.schedule))
           if (life !== undefined) life.deletedNs = transaction.consensusNs
         }
       }
       return true
     },
-    of: (schedule: Address) => lives.get(schedule),
+    of: (schedule: Address) => lives.byAddress.get(schedule),
   }
 }

@@ -238,6 +238,14 @@ describe('scheduled calls', () => {
       deleted: true,
       executed_timestamp: null,
     })
+    const listed = await mirror(devnet, '/api/v1/schedules?limit=1&order=desc')
+    expect(listed.body).toMatchObject({
+      schedules: [{ schedule_id: `0.0.${doomed}`, deleted: true }],
+    })
+    const one = await mirror(devnet, `/api/v1/schedules?schedule.id=0.0.${doomed}`)
+    expect(one.body['schedules']).toEqual(listed.body['schedules'])
+    const others = await mirror(devnet, '/api/v1/schedules?account.id=0.0.2')
+    expect(others.body).toEqual({ schedules: [], links: { next: null } })
     expect((await mirror(devnet, '/api/v1/schedules/0.0.5')).status).toBe(404)
     expect((await mirror(devnet, '/api/v1/schedules/five')).status).toBe(400)
   })

@@ -8,6 +8,7 @@ import type { Ledger } from './ledger.ts'
 import {
   createScheduleLives,
   createScheduleService,
+  type DueSchedule,
   type Schedule,
   type ScheduleLife,
   type ScheduleServiceSettings,
@@ -46,28 +47,19 @@ const EXECUTED_KEPT = 16
 
 export function createScheduler(ledger: Ledger) {
   const service = createScheduleService(ledger)
-  const lives = createScheduleLives()
-  const executions: ScheduledExecution[] = []
+  const state = {
+    byAddress: new Map<Address, ScheduleLife>(),
+    executions: [] as ScheduledExecution[],
+  }
+  const lives = createScheduleLives(state)
   let cancelTimer: (() => void) | undefined
 
-  async function executeOne(address: Address, schedule: Schedule): Promise<void> {
-    const outcome = await attempt(ledger, schedule)
-    executions.push({
-      schedule: address,
-      to: lowerAddress(schedule.to),
-      payer: lowerAddress(schedule.payer),
-      hash: outcome.transaction?.hash,
-      status: outcome.status,
-      expirySecond: Number(schedule.expirySecond),
-      executedAtMs: ledger.clock.unixMs(),
-      executedNs: outcome.transaction?.consensusNs ?? ledger.clock.nextTimestamp(),
-      gasUsed: BigInt(outcome.transaction?.receipt.gasUsed ?? 0),
-    })
-    const ended = executions.at(-EXECUTED_KEPT)?.schedule
-    await service.markExecuted(address, {
-      status: outcome.status,
-      ended: ended === undefined ? [] : [ended],
-    })
+  async function executeOne({ address, schedule }: DueSchedule): Promise<void> {
+    const execution = await execute(ledger, address, schedule)
+    state.executions.push(execution)
+    const { status } = execution
+    const ended = state.executions.at(-EXECUTED_KEPT)?.schedule
+    await service.markExecuted(address, { status, ended: ended === undefined ? [] : [ended] })
   }
 
   async function runDue(): Promise<void> {
@@ -75,7 +67,7 @@ export function createScheduler(ledger: Ledger) {
       for (;;) {
         const next = await service.earliest()
         if (next === undefined || next.schedule.expirySecond > ledger.clock.nowSeconds()) break
-        await executeOne(next.address, next.schedule)
+        await executeOne(next)
       }
       await armTimer()
     })
@@ -98,6 +90,12 @@ export function createScheduler(ledger: Ledger) {
   }
 
   return {
+    state,
+    /** Goes on with what the restored ledger has scheduled. The caller holds the queue. */
+    async resume(): Promise<void> {
+      service.changed()
+      await armTimer()
+    },
     /** Installs the system contract. */
     async install(): Promise<void> {
       await service.install()
@@ -112,12 +110,33 @@ export function createScheduler(ledger: Ledger) {
       const next = await service.earliest()
       return next === undefined ? undefined : Number(next.schedule.expirySecond)
     },
-    executions: (): readonly ScheduledExecution[] => executions,
+    executions: (): readonly ScheduledExecution[] => state.executions,
+    /** The addresses of all schedules, the oldest first. */
+    all: (): Address[] => [...state.byAddress.keys()],
     find(address: Address): KnownSchedule | undefined {
       const life = lives.of(address)
-      const executed = executions.find((execution) => execution.schedule === address)
+      const executed = state.executions.find((execution) => execution.schedule === address)
       return life === undefined ? undefined : { ...life, executedNs: executed?.executedNs }
     },
+  }
+}
+
+async function execute(
+  ledger: Ledger,
+  address: Address,
+  schedule: Schedule,
+): Promise<ScheduledExecution> {
+  const { status, transaction } = await attempt(ledger, schedule)
+  return {
+    schedule: address,
+    to: lowerAddress(schedule.to),
+    payer: lowerAddress(schedule.payer),
+    hash: transaction?.hash,
+    status,
+    expirySecond: Number(schedule.expirySecond),
+    executedAtMs: ledger.clock.unixMs(),
+    executedNs: transaction?.consensusNs ?? ledger.clock.nextTimestamp(),
+    gasUsed: BigInt(transaction?.receipt.gasUsed ?? 0),
   }
 }
 

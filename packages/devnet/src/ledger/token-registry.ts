@@ -32,12 +32,11 @@ type TokenRelation = { balance: bigint; isAutomatic: boolean; createdNs: bigint 
 export type TokenTransfer = { token: string; account: string; amount: bigint }
 
 export function createTokenRegistry() {
-  const tokens = new Map<number, Token>()
-  const relations = new Map<string, TokenRelation>()
+  const state = { tokens: new Map<number, Token>(), relations: new Map<string, TokenRelation>() }
   const keyOf = (token: Token, account: Entity): string => `${token.number}/${account.number}`
-  const relation = (token: Token, account: Entity) => relations.get(keyOf(token, account))
+  const relation = (token: Token, account: Entity) => state.relations.get(keyOf(token, account))
   const byAccount = (account: Entity) =>
-    [...tokens.values()].flatMap((token) => {
+    [...state.tokens.values()].flatMap((token) => {
       const found = relation(token, account)
       return found === undefined ? [] : [{ token, relation: found }]
     })
@@ -47,18 +46,19 @@ export function createTokenRegistry() {
     account: Entity,
     more: { isAutomatic: boolean; createdNs: bigint },
   ): void {
-    relations.set(keyOf(token, account), { balance: 0n, ...more })
+    state.relations.set(keyOf(token, account), { balance: 0n, ...more })
   }
 
   return {
+    state,
     /** Adds a token, whose whole supply its treasury holds. */
     add(token: Token): void {
-      tokens.set(token.number, token)
+      state.tokens.set(token.number, token)
       const { createdNs, totalSupply: balance } = token
-      relations.set(keyOf(token, token.treasury), { balance, isAutomatic: false, createdNs })
+      state.relations.set(keyOf(token, token.treasury), { balance, isAutomatic: false, createdNs })
     },
-    byNumber: (number: number) => tokens.get(number),
-    all: (): readonly Token[] => [...tokens.values()],
+    byNumber: (number: number) => state.tokens.get(number),
+    all: (): readonly Token[] => [...state.tokens.values()],
     /** An account's holdings, the oldest token first. */
     byAccount,
     relation,

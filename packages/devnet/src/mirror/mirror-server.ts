@@ -1,9 +1,11 @@
 import { parse as parseQuery } from 'node:querystring'
+import { addPageRoutes, addSharedFiles } from '@tallystick/service-kit/pages'
 import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
+import { ledgerPage } from '../pages/ledger-page.ts'
 import { callerOf, createRequestCounter, withoutCaller } from '../request-limits.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addBlockRoutes } from './block-routes.ts'
@@ -68,6 +70,8 @@ export function createMirrorServer(
     process.stderr.write(`devnet: mirror: ${String(error)}\n`)
     return reply.code(500).send(body('Internal error'))
   })
+  addSharedFiles(app)
+  addPageRoutes(app, ledgerPage())
   addTransactionRoutes(app, ledger)
   addAccountRoutes(app, ledger)
   addBlockRoutes(app, ledger)

@@ -29,11 +29,14 @@ const LIMIT_MS = 60_000
 const HINT = `This is a JSON-RPC endpoint of a local Hedera. Try:
 curl -s -X POST -H 'content-type: application/json' -d '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' `
 
-/** The edge, not yet listening. `controls` are the `devnet_*` methods; `timers` wait for what sockets are told, and for their end. */
+/**
+ * The edge, not yet listening. `controls` are the `devnet_*` methods; `timers` wait for what sockets are told, and for their end;
+ * `pageUrl` is where a browser sees the ledger.
+ */
 export function createRpcServer(
   ledger: Ledger,
   controls: RpcMethods,
-  timers: Pick<Clock, 'after'>,
+  { timers, pageUrl }: { timers: Pick<Clock, 'after'>; pageUrl: string },
 ): FastifyInstance {
   const methods = allMethods(ledger, controls)
   const counter = createRequestCounter(ledger.clock, LIMIT_MS)
@@ -78,9 +81,10 @@ export function createRpcServer(
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     done(null, body)
   })
-  app.get('/', (request, reply) =>
-    reply.type('text/plain; charset=utf-8').send(`${HINT}http://${request.host}\n`),
-  )
+  app.get('/', (request, reply) => {
+    if (request.headers.accept?.includes('text/html') === true) return reply.redirect(pageUrl)
+    return reply.type('text/plain; charset=utf-8').send(`${HINT}http://${request.host}\n`)
+  })
   app.options('*', (_request, reply) => reply.code(204).send())
   app.post('/', async (request, reply) => {
     if (ledger.faults.unavailable.rpc && !isControl(request.body)) {

@@ -4,6 +4,7 @@ export { Html, html } from './html.ts'
 export { filledMarkup, kitLinks, type Page, pageFrame } from './page-frame.ts'
 export {
   addPageRoutes,
+  addSharedFiles,
   framedPage,
   PAGE_TYPES,
   type PageFile,

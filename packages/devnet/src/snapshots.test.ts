@@ -1,0 +1,136 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AccountCreateTransaction, Hbar, PrivateKey } from '@hiero-ledger/sdk'
+import { scheduleServiceAbi } from '@tallystick/contracts'
+import { encodeFunctionData, type Hex, parseEther } from 'viem'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Devnet, startDevnet } from './start-devnet.ts'
+import { accountNamed, mirror, rpc, viemClient } from './testing/test-clients.fixture.ts'
+import { LOGGING_CONTRACT, SCHEDULING_CONTRACT } from './testing/tiny-contracts.fixture.ts'
+import { sdkClient } from './testing/transfer.fixture.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'devnet-state-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Leaves a bit of everything: a contract with a log, a hollow account, an account of the SDK. */
+async function use(devnet: Devnet) {
+  const client = viemClient(devnet, accountNamed(devnet, 'agent-1'))
+  const gasPrice = await client.getGasPrice()
+  const deployed = await client.deployContract({ abi: [], bytecode: LOGGING_CONTRACT, gasPrice })
+  const { contractAddress } = await client.getTransactionReceipt({ hash: deployed })
+  const logged = await client.sendTransaction({ to: contractAddress, data: '0xabcd', gasPrice })
+  const sdk = sdkClient(devnet, accountNamed(devnet, 'agent-2'))
+  const key = PrivateKey.generateECDSA()
+  const creation = new AccountCreateTransaction()
+    .setKeyWithoutAlias(key)
+    .setInitialBalance(new Hbar(3))
+  const response = await creation.execute(sdk)
+  const { accountId } = await response.getReceipt(sdk)
+  sdk.close()
+  return { contract: contractAddress as Hex, logged, account: String(accountId) }
+}
+
+/** A contract that calls itself in so many seconds. */
+async function scheduleIn(devnet: Devnet, seconds: number): Promise<Hex> {
+  const client = viemClient(devnet, accountNamed(devnet, 'owner'))
+  const gasPrice = await client.getGasPrice()
+  const hash = await client.deployContract({ abi: [], bytecode: SCHEDULING_CONTRACT, gasPrice })
+  const { contractAddress } = await client.getTransactionReceipt({ hash })
+  const to = contractAddress as Hex
+  await client.sendTransaction({ to, value: parseEther('100'), gasPrice })
+  const second = BigInt(devnet.nowSeconds() + seconds)
+  const data = encodeFunctionData({
+    abi: scheduleServiceAbi,
+    functionName: 'scheduleCall',
+    args: [to, second, 1_800_000n, 0n, '0x'],
+  })
+  await client.sendTransaction({ to, data, gas: 3_000_000n, gasPrice })
+  return to
+}
+
+/** What outsiders read of it. */
+async function look(
+  devnet: Devnet,
+  { contract, logged, account }: Awaited<ReturnType<typeof use>>,
+) {
+  const receipt = await rpc(devnet, 'eth_getTransactionReceipt', [logged])
+  const { blockHash } = (receipt.result ?? {}) as { blockHash?: Hex }
+  const block = await rpc(devnet, 'eth_getBlockByHash', [blockHash ?? `0x${'1'.repeat(64)}`, false])
+  const entity = await mirror(devnet, `/api/v1/accounts/${account}`)
+  const { alias, created_timestamp, key, memo } = entity.body
+  return {
+    receipt: receipt.result,
+    block: block.result,
+    code: (await rpc(devnet, 'eth_getCode', [contract, 'latest'])).result,
+    account: { alias, created_timestamp, key, memo },
+    balances: (await mirror(devnet, `/api/v1/balances?account.id=${account}`)).body['balances'],
+    transactions: (await mirror(devnet, '/api/v1/transactions?limit=5')).body['transactions'],
+    logs: (await mirror(devnet, `/api/v1/contracts/${contract}/results/logs`)).body['logs'],
+  }
+}
+
+describe('L22: a ledger that is kept', () => {
+  test('L22: a restart with the same file goes on: accounts, code, blocks, records, nonces, schedules', async () => {
+    const stateFile = join(folder, 'kept')
+    const before = await startDevnet({ stateFile })
+    const made = await use(before)
+    const schedule = await scheduleIn(before, 7_200)
+    await before.controls.advanceSeconds(3_600)
+    await before.createAccount({ name: 'mine', balanceTinybar: 7n })
+    const seen = await look(before, made)
+    const nowSeconds = before.nowSeconds()
+    await before.stop()
+    const after = await startDevnet({ stateFile })
+    try {
+      expect(await look(after, made)).toEqual(seen)
+      expect(accountNamed(after, 'mine').privateKey).toBe(accountNamed(before, 'mine').privateKey)
+      expect(after.nowSeconds()).toBeGreaterThanOrEqual(nowSeconds)
+      await after.controls.advanceSeconds(3_600)
+      expect(after.executions()).toMatchObject([{ payer: schedule.toLowerCase(), status: 22 }])
+      const client = viemClient(after, accountNamed(after, 'agent-1'))
+      const gasPrice = await client.getGasPrice()
+      const hash = await client.sendTransaction({ to: made.contract, data: '0x01', gasPrice })
+      const { status, blockNumber } = await client.getTransactionReceipt({ hash })
+      expect(status).toBe('success')
+      expect(blockNumber).toBeGreaterThan(
+        BigInt((seen.receipt as { blockNumber: Hex }).blockNumber),
+      )
+    } finally {
+      await after.stop()
+    }
+  })
+
+  test('L22: a file that is no state is refused by its name, and stays as it was', async () => {
+    const stateFile = join(folder, 'other')
+    writeFileSync(stateFile, 'not a ledger')
+    await expect(startDevnet({ stateFile })).rejects.toThrow(`${stateFile}: this is no state`)
+    expect(existsSync(`${stateFile}.new`)).toBe(false)
+  })
+})
+
+describe('L22: snapshot, revert, reset', () => {
+  test('L22: revert undoes what came since, as often as asked, and later snapshots are gone', async () => {
+    const devnet = await startDevnet()
+    try {
+      const made = await use(devnet)
+      const snapshot = await devnet.controls.snapshot()
+      const seen = await look(devnet, made)
+      for (const round of ['first', 'second']) {
+        const more = await use(devnet)
+        const later = await devnet.controls.snapshot()
+        expect((await rpc(devnet, 'devnet_revert', [snapshot])).result).toBeNull()
+        expect(await look(devnet, made), round).toEqual(seen)
+        expect((await look(devnet, more)).receipt).toBeNull()
+        await expect(devnet.controls.revert(later)).rejects.toThrow('there is no snapshot')
+      }
+      await devnet.controls.reset()
+      expect((await look(devnet, made)).code).toBe('0x')
+      await expect(devnet.controls.revert(snapshot)).rejects.toThrow('there is no snapshot')
+      const again = await use(devnet)
+      expect(again.account).toBe(made.account)
+    } finally {
+      await devnet.stop()
+    }
+  })
+})
