@@ -42,3 +42,15 @@ it('a number is not confused with a URI, a colour or a longer word', () => {
   expect(numbersIn('X9, A4–A5 (C3) and invariant_I1_Holds')).toEqual(['X9', 'A4', 'A5', 'C3', 'I1'])
   expect(numbersIn('%C3%96 #A4 0xC3 L10n S3-like X0 A100 v.G1')).toEqual([])
 })
+
+it('no paragraph of a rule has more than three sentences', () => {
+  const paragraphs = files
+    .filter(({ path }) => path.startsWith(RULES_FOLDER))
+    .flatMap(({ text }) => text.split('\n\n'))
+    .filter((text) => !/^(?:#|Code:|\||- )/.test(text))
+  // What stands in code or in parentheses ends no sentence.
+  const prose = paragraphs.map((text) => text.replaceAll(/`[^`]*`|\([^()]*\)/g, 'x'))
+  const long = prose.filter((text) => (text.match(/[.!?](?= [\p{Lu}“]|\s*$)/gu)?.length ?? 0) > 3)
+  expect(paragraphs.length).toBeGreaterThan(200)
+  expect(long).toEqual([])
+})

@@ -1,5 +1,5 @@
 /**
- * A ledger and its payments that the last program before the first release wrote (stored/), numbered as the README says: they
+ * A ledger and its payments that the last program before the first release wrote (stored/), numbered as docs/how-to/deploy-one-service.md says: they
  * open, and every text that leaves them is the same, byte for byte. Each release's step is tried on them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -20,11 +20,12 @@ const facts = JSON.parse(readStored('grading.json').toString()) as {
   readonly entries: number
   readonly proof: readonly string[]
 }
-/** The two statements of the README. */
+/** The two statements of the how-to. */
 const [ofLedger = '', ofPayments = ''] = [
-  ...readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8').matchAll(
-    /^sqlite3 grading\.db\S* "(PRAGMA user_version[^"]*)"$/gm,
-  ),
+  ...readFileSync(
+    fileURLToPath(new URL('../../../../docs/how-to/deploy-one-service.md', import.meta.url)),
+    'utf8',
+  ).matchAll(/^sqlite3 grading\.db\S* "(PRAGMA user_version[^"]*)"$/gm),
 ].map(([, statement]) => statement)
 
 let ledger: LedgerFolder
