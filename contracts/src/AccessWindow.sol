@@ -62,7 +62,7 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
     }
 
     constructor(Deployment memory terms) payable Ownable(terms.owner) {
-        _state.offers.set(Offer(terms.priceTinybar, terms.periodSeconds, terms.callsAllowed, 0, terms.slotSeconds));
+        _state.offers.set(Offer(terms.priceTinybar, terms.periodSeconds, terms.callsAllowed, 0, terms.slotSeconds, 0));
         if (terms.forwarder != address(0)) _state.setForwarder(terms.forwarder, true);
         for (uint256 i; i < terms.recorders.length; ++i) {
             _state.setRecorder(terms.recorders[i], true);
@@ -79,7 +79,8 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
         if (accounts.areSalesPaused) revert AccessWindow_SalesPaused();
         (uint32 offerId, Offer memory offer) = _state.offers.current();
         offer.requireWholePeriods(msg.value);
-        _state.buy(accounts, Order({agent: agent, offerId: offerId, calls: 0, isGasRequired: true}), offer);
+        offer.requireOnSale(offerId, type(uint256).max);
+        _state.buy(accounts, Funding.orderNow(agent, offerId), offer);
     }
 
     /// @inheritdoc IAccessWindow
@@ -90,7 +91,10 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
         offer.requireWholePeriods(msg.value);
         _state.payments[paymentReference] = Payment({agent: purchase.agent, isUsed: true});
         emit PaymentConsumed(paymentReference, purchase.agent, uint64(msg.value));
-        Order memory order = Order(purchase.agent, purchase.offerId, purchase.calls, false);
+        uint256 periods = msg.value / offer.priceTinybar;
+        Order memory order = Order(
+            purchase.agent, purchase.offerId, purchase.calls, periods, purchase.paidAtSeconds, false, Funding.MISSED_MAX
+        );
         _state.buy(_state.accounts.load(), order, offer);
     }
 
@@ -127,7 +131,7 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
 
     /// @inheritdoc IAccessWindow
     function poke(address agent) external {
-        _state.renewAsAnyone(_state.slotOf(agent));
+        _state.poke(agent);
     }
 
     /// @inheritdoc IAccessWindow
@@ -160,7 +164,12 @@ contract AccessWindow is IAccessWindow, Ownable2Step {
         external
         onlyOwner
     {
-        _state.offers.set(Offer(priceTinybar, periodSeconds, callsAllowed, 0, slotSeconds));
+        _state.offers.set(Offer(priceTinybar, periodSeconds, callsAllowed, 0, slotSeconds, 0));
+    }
+
+    /// @inheritdoc IAccessWindow
+    function retireOffer(uint32 offerId) external onlyOwner {
+        _state.offers.retire(offerId);
     }
 
     /// @inheritdoc IAccessWindow

@@ -15,6 +15,8 @@ import {ScheduleNetwork} from "./ScheduleNetwork.sol";
 abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     uint64 internal constant HBAR = 1e8;
     uint64 internal constant PRICE = 3 * HBAR;
+    /// @dev The least price that the contract takes, tinybar.
+    uint64 internal constant PRICE_MIN = 300_000;
     uint32 internal constant PERIOD = 3_600;
     uint32 internal constant QUOTA = 1_000;
     /// @dev Gas that a lock covers while the gas price is 109 tinybar: twice the limit of a scheduled call.
@@ -124,6 +126,11 @@ abstract contract AccessWindowTest is ScheduleNetwork, AccessWindowDeployer {
     function _setOffer(uint64 price, uint32 period, uint32 quota) internal {
         vm.prank(owner);
         access.setOffer(price, period, quota, 1);
+    }
+
+    function _retire(uint32 offerId) internal {
+        vm.prank(owner);
+        access.retireOffer(offerId);
     }
 
     /// @dev Arms whatever earns at all.

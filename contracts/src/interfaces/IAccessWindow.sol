@@ -18,12 +18,14 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @param startsAt second from which new purchases have these terms, Unix seconds
     /// @param slotSeconds windows end in seconds this far apart: the first window of a subscription is up to `slotSeconds - 1`
     /// longer than a period, with no more calls; every later one is exactly a period
+    /// @param retiredAt second from which no new money comes in at these terms, Unix seconds; 0 for never
     struct Offer {
         uint64 priceTinybar;
         uint32 periodSeconds;
         uint32 callsAllowed;
-        uint64 startsAt;
+        uint48 startsAt;
         uint32 slotSeconds;
+        uint48 retiredAt;
     }
 
     /// @notice What a forwarded x402 payment buys.
@@ -47,8 +49,8 @@ interface IAccessWindow is IAccessWindowEvents {
     /// @param expiresAt second at which the window closes, Unix seconds; 0 without a subscription
     /// @param periodSeconds pinned period (the current offer's without a subscription), seconds
     /// @param priceTinybar pinned price per period (the current offer's without a subscription), tinybar
-    /// @param balanceTinybar refundable balance after the projected charges, tinybar
-    /// @param periodsFunded further renewals that the balance pays for
+    /// @param balanceTinybar refundable balance after the projected charges, what waits beyond the reach included, tinybar
+    /// @param periodsFunded further renewals that are paid for; what waits is in none of them
     /// @param callsUsed calls counted in that window
     /// @param callsAllowed pinned quota of a period (the current offer's without a subscription)
     /// @param schedule address of the slot's pending scheduled call, zero when none is armed or nothing further is funded.
@@ -96,20 +98,25 @@ interface IAccessWindow is IAccessWindowEvents {
 
     /// @notice Buys periods for an agent at the current offer, for anyone; a gift when the sender is not the agent.
     /// An open window is topped up on its pinned terms (a cancelled one is thereby revived), otherwise a new one opens now
-    /// on the current terms, and what was left of an old balance is added. Reverts while sales are paused, or if the value
-    /// is not a whole positive number of periods at the current price.
+    /// on the current terms, and what was left of an old balance is added if the sender is the agent or these terms are no
+    /// worse for it (otherwise it becomes claimable). Periods reach 31 days ahead, or one where that is longer; what is
+    /// left waits (see `poke`). Reverts while sales are paused, if the current offer or that of the open window is retired,
+    /// or if the value is not a whole positive number of periods at the current price.
     /// @param agent who may use the window
     function open(address agent) external payable;
 
     /// @notice Consumes one settled x402 payment. Forwarder only. Takes the challenged price: that of the current offer,
-    /// or of one that was replaced at most 600 s before `paidAtSeconds`, which lies at most 31 days back and 300 s ahead. Ignores a pause, succeeds for every agent, and
-    /// does not fail when the renewal cannot be armed. Opens or tops up as `open` does, on that offer's terms. Reverts
+    /// or of one that was replaced or retired at most 600 s before `paidAtSeconds`, which lies at most 31 days back and
+    /// 300 s ahead. Ignores a pause, succeeds for every agent, and does not fail when the renewal cannot be armed. Opens or
+    /// tops up as `open` does, on that offer's terms, and its own periods always fit. For an open window whose offer is
+    /// retired the value waits; where the payment became valid over 600 s after that, it reverts with OfferRetired. Reverts
     /// with PaymentAlreadyUsed for a reference that it knows, so that the value stays with the forwarder.
     /// @param purchase what the payment buys
     function openPaid(Purchase calldata purchase) external payable;
 
     /// @notice Adds value to an open, uncancelled subscription, by anyone, any positive amount. Reverts with NoOpenWindow
-    /// otherwise: a lapsed subscription never pays for time in which it gave no access.
+    /// otherwise: a lapsed subscription never pays for time in which it gave no access. Periods reach 31 days ahead, or one
+    /// where that is longer; what is left waits (see `poke`). Reverts with OfferRetired where the window's offer is.
     /// @param agent whose subscription
     function topUp(address agent) external payable;
 
@@ -141,7 +148,9 @@ interface IAccessWindow is IAccessWindowEvents {
 
     /// @notice Books what is due in the agent's slot and arms a renewal where none is, or where the pending one is 30 s
     /// overdue, for all in it, for anyone. A slot that missed more seconds than the gas books is left behind (code -3): poke
-    /// again.
+    /// again. Where the agent's value waits, it becomes periods instead, as far as they reach: of an open window, while the
+    /// current offer has its terms; of a closed one by opening a window on the current offer, if the sender is the agent or
+    /// the terms are no worse for it, and sales go on. Otherwise it goes on waiting, for the agent to `cancel`.
     /// @param agent whose slot
     function poke(address agent) external;
 
@@ -167,12 +176,17 @@ interface IAccessWindow is IAccessWindowEvents {
     // ------------------------------------------------------------------------------------------------ seller
 
     /// @notice Sets the terms of purchases from now on; open windows keep theirs. Owner only. Reverts with InvalidOffer.
-    /// @param priceTinybar price of one period, at least 1 tinybar
+    /// @param priceTinybar price of one period, at least 300,000 tinybar
     /// @param periodSeconds length of one period, from 10 s; with `slotSeconds` at most 5,356,001 s (the network schedules 62
     /// days ahead)
     /// @param callsAllowed metered calls of one period, 1 to 2^31 - 1
     /// @param slotSeconds windows end in seconds this far apart; divides the period
     function setOffer(uint64 priceTinybar, uint32 periodSeconds, uint32 callsAllowed, uint32 slotSeconds) external;
+
+    /// @notice Ends an offer: no new money comes in at its terms. Windows that are paid for go on. Owner only. While it is the
+    /// current one nobody buys, until `setOffer`. Payments that were challenged up to 600 s later are still taken.
+    /// @param offerId index of the offer
+    function retireOffer(uint32 offerId) external;
 
     /// @notice Sets what a scheduled call is expected to cost, and from which revenue on one is armed. Owner only. Reverts
     /// with InvalidArming.

@@ -8,7 +8,7 @@ interface IAccessWindowEvents {
 
     /// @notice A window opened where none was open.
     /// @param agent who may use it
-    /// @param payer sender of the value
+    /// @param payer sender of the value, or of the `poke` that opened it from what waited
     /// @param expiresAt second at which it closes, Unix seconds
     /// @param offerId offer whose terms are pinned
     /// @param balanceTinybar balance after the first period was charged, tinybar
@@ -28,7 +28,7 @@ interface IAccessWindowEvents {
     /// @notice Value was added to a subscription whose window is open.
     /// @param agent whose subscription
     /// @param payer sender of the value
-    /// @param valueTinybar what was added, tinybar
+    /// @param valueTinybar what was added, tinybar; 0 where a `poke` turned what waited into periods
     /// @param balanceTinybar balance after it, tinybar
     event SubscriptionToppedUp(
         address indexed agent, address indexed payer, uint64 valueTinybar, uint64 balanceTinybar
@@ -82,7 +82,8 @@ interface IAccessWindowEvents {
     /// @param windowExpiresAt end of the window that was named, Unix seconds
     /// @param calls how many came late
     event UsageLate(address indexed agent, uint64 windowExpiresAt, int32 calls);
-    /// @notice A subscription ended; its open window stays open to its end.
+    /// @notice A subscription ended; its open window stays open to its end. Also where one opens anew on worse terms, which
+    /// what waited does not buy.
     /// @param agent whose subscription
     /// @param refundTinybar balance that became claimable, tinybar
     event SubscriptionCancelled(address indexed agent, uint64 refundTinybar);
@@ -110,6 +111,10 @@ interface IAccessWindowEvents {
         uint64 startsAt,
         uint32 slotSeconds
     );
+    /// @notice No new money comes in at this offer's terms.
+    /// @param offerId index of the offer
+    /// @param retiredAt second from which that holds, Unix seconds
+    event OfferRetired(uint32 indexed offerId, uint64 retiredAt);
     /// @notice Arming has these terms from now on.
     /// @param scheduleCost dollar price of one `scheduleCall`, hundredths of a US cent
     /// @param armingFloor least revenue of a scheduled call, percent of its expected cost
@@ -157,6 +162,7 @@ interface IAccessWindowEvents {
     error AccessWindow_AmountTooLarge(uint256 amountTinybar);
     error AccessWindow_UnknownOffer(uint256 offerId);
     error AccessWindow_OfferReplaced(uint256 offerId, uint256 replacedAt, uint256 paidAtSeconds);
+    error AccessWindow_OfferRetired(uint256 offerId, uint256 retiredAt);
     error AccessWindow_PaymentAlreadyUsed(bytes32 paymentReference);
     /// @notice The payment became valid over 31 days ago, or more than 300 s from now.
     error AccessWindow_PaidAtOutOfRange(uint256 paidAtSeconds, uint256 nowSeconds);

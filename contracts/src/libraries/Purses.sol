@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @notice What few subscriptions have: money that pays for no whole period, and the window before they opened anew.
-/// @param changeTinybar value below the price of a period, tinybar
+/// @notice What few subscriptions have: money that is in no period, and the window before they opened anew.
+/// @param changeTinybar value below the price of a period, or that waits because no further period is in reach, tinybar
 /// @param refundTinybar cancelled balance not yet claimed, tinybar
 /// @param closedAt end of the last window before the subscription opened anew, Unix seconds; it may still get late calls
 /// @param closedUsed calls counted in that window

@@ -74,7 +74,7 @@ library Renewals {
     /// @notice Brings a slot to the present and arms it, for anyone.
     function renewAsAnyone(State storage state, Slot memory slot) internal {
         Accounts memory accounts = state.accounts.load();
-        catchUp(state, slot, accounts, true);
+        catchUp(state, slot, accounts, true, type(uint256).max);
         state.slots.keep(slot);
         state.accounts.keep(accounts);
     }
@@ -82,11 +82,18 @@ library Renewals {
     /// @notice Gives an overdue schedule up, books the seconds that have passed, and arms the next. Not in a scheduled call,
     /// in which the balance is not at rest.
     /// @param isGasRequired whether too little gas to arm reverts
-    function catchUp(State storage state, Slot memory slot, Accounts memory accounts, bool isGasRequired) internal {
+    /// @param missedMax a slot that missed more seconds is left behind
+    function catchUp(
+        State storage state,
+        Slot memory slot,
+        Accounts memory accounts,
+        bool isGasRequired,
+        uint256 missedMax
+    ) internal {
         if (slot.isOverdue()) _dropOverdue(slot, accounts);
         Fees memory fees = Network.fees(accounts.scheduleCost, accounts.gasPrice());
         Renewal memory renewal = Renewal(slot, accounts, fees, block.timestamp, false, isGasRequired);
-        _book(state, renewal, CATCH_UP_GAS_TO_KEEP);
+        if (slot.missedSeconds() <= missedMax) _book(state, renewal, CATCH_UP_GAS_TO_KEEP);
         _arm(state, renewal);
     }
 

@@ -101,6 +101,12 @@ library Slots {
         return slot.schedule != address(0) && block.timestamp > slot.scheduledAt + OVERDUE_SECONDS;
     }
 
+    /// @notice How many of its seconds have passed and are not booked.
+    function missedSeconds(Slot memory slot) internal view returns (uint256) {
+        if (slot.live == 0 || slot.next > block.timestamp) return 0;
+        return (block.timestamp - slot.next) / slot.periodOf() + 1;
+    }
+
     /// @notice Forgets the pending call; whoever calls has settled its lock.
     function clearSchedule(Slot memory slot) internal pure {
         slot.schedule = address(0);

@@ -40,9 +40,8 @@ library Windows {
         Slot memory slot = state.slots.load(Slots.idOf(subscription.periodSeconds, subscription.fundedUntil));
         window.slotId = slot.id;
         window.priceTinybar = state.offers[subscription.offerId].priceTinybar;
-        window.balanceTinybar = uint64(subscription.periodsAhead(atSeconds, slot.next) * window.priceTinybar)
-            + state.purses.load(agent).changeTinybar;
-        window.periodsFunded = window.balanceTinybar / window.priceTinybar;
+        window.periodsFunded = uint64(subscription.periodsAhead(atSeconds, slot.next));
+        window.balanceTinybar = window.periodsFunded * window.priceTinybar + state.purses.load(agent).changeTinybar;
         if (subscription.fundedUntil > end) {
             (window.schedule, window.scheduledAt) = (slot.schedule, slot.scheduledAt);
         }

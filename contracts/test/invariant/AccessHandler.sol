@@ -16,6 +16,8 @@ import {ModelSubscription} from "./Model.sol";
 /// network misbehaves in every way that was seen on Hedera.
 contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     uint256 internal constant HBAR = 1e8;
+    uint256 internal constant PRICE_MIN = 300_000;
+    uint256 public constant PURCHASE_PERIODS_MAX = 6;
 
     address[8] public agents;
     uint256 internal _references;
@@ -63,18 +65,22 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     function openPaid(uint256 who, uint256 periods, uint32 calls) external transaction(who) {
         address agent = agents[who % agents.length];
         (uint32 offerId, IAccessWindow.Offer memory offer) = access.currentOffer();
-        uint256 value = bound(periods, 1, 6) * offer.priceTinybar;
+        periods = bound(periods, 1, PURCHASE_PERIODS_MAX);
+        uint256 value = periods * offer.priceTinybar;
+        uint256 paidAt = _notLaterThan(offer, block.timestamp);
+        if (_isOpen(agent)) paidAt = _notLaterThan(access.offerAt(uint32(offerOf[agent])), paidAt);
+        if (paidAt + 31 days < block.timestamp) return;
         IAccessWindow.Purchase memory purchase = IAccessWindow.Purchase({
             agent: agent,
             offerId: offerId,
-            paidAtSeconds: uint64(block.timestamp),
+            paidAtSeconds: uint64(paidAt),
             calls: calls % 2,
             paymentReference: bytes32(++_references)
         });
         vm.recordLogs();
         access.openPaid{value: value}(purchase);
         bool hasRecorded = _hasRecorded();
-        _buy(agent, value, offer);
+        _buy(agent, value, offer, periods, false);
         uint256 end = access.windowOf(agent, uint64(block.timestamp)).expiresAt;
         if (hasRecorded) _count(agent, end, int32(purchase.calls));
     }
@@ -83,31 +89,33 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         if (access.salesPaused()) return;
         address agent = agents[who % agents.length];
         (, IAccessWindow.Offer memory offer) = access.currentOffer();
-        uint256 value = bound(periods, 1, 6) * offer.priceTinybar;
+        if (offer.retiredAt != 0 || (_isOpen(agent) && _isPinnedRetired(agent))) return;
+        uint256 value = bound(periods, 1, PURCHASE_PERIODS_MAX) * offer.priceTinybar;
         access.open{value: value}(agent);
-        _buy(agent, value, offer);
+        _buy(agent, value, offer, 1, false);
     }
 
     function topUp(uint256 who, uint256 value) external transaction(who) {
         address agent = agents[who % agents.length];
         ModelSubscription storage model = _models[agent];
-        if (!model.exists || model.isCancelled || model.expiresAt <= block.timestamp) return;
+        if (!_isOpen(agent) || model.isCancelled || _isPinnedRetired(agent)) return;
         value = bound(value, 1, 10 * HBAR);
         access.topUp{value: value}(agent);
         paidTinybar += value;
-        model.balanceTinybar += value;
-        _passBooked(agent);
+        model.waitingTinybar += value;
+        _fund(agent, 1);
     }
 
     function cancel(uint256 who) external transaction(who) {
         address agent = agents[who % agents.length];
         ModelSubscription storage model = _models[agent];
         if (!model.exists || model.isCancelled) return;
-        if (model.expiresAt <= block.timestamp && model.balanceTinybar == 0) return;
+        if (model.expiresAt <= block.timestamp && model.balance() == 0) return;
         vm.prank(agent);
         access.cancel();
-        cancelledTinybar += model.balanceTinybar;
-        model.balanceTinybar = 0;
+        cancelledTinybar += model.balance();
+        model.periods = 0;
+        model.waitingTinybar = 0;
         model.isCancelled = true;
     }
 
@@ -151,8 +159,16 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
 
     // ------------------------------------------------------------------------------------------------- anyone
 
-    function poke(uint256 who) external transaction(who) {
-        access.poke(agents[who % agents.length]);
+    function poke(uint256 who, bool isByAgent) external transaction(who) {
+        address agent = agents[who % agents.length];
+        ModelSubscription memory model = _models[agent];
+        (, IAccessWindow.Offer memory offer) = access.currentOffer();
+        bool isBuying = offer.retiredAt == 0 && model.waitingTinybar >= offer.priceTinybar;
+        if (_isOpen(agent)) isBuying = isBuying && !_isPinnedRetired(agent) && model.isSame(offer);
+        else isBuying = isBuying && !access.salesPaused() && (isByAgent || !model.isWorse(offer));
+        if (isByAgent) vm.prank(agent);
+        access.poke(agent);
+        if (isBuying) _buy(agent, 0, offer, 1, isByAgent);
     }
 
     function renewAsAnyone(uint256 which, uint256 second) external {
@@ -179,14 +195,20 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
 
     // ------------------------------------------------------------------------------------------------- seller
 
-    /// @dev A quarter of the offers are the same period and slots, so that agents share them.
+    /// @dev A quarter of the offers are the same period and slots, so that agents share them; others are of days, and so cheap
+    /// that a top-up exceeds the reach.
     function setOffer(uint256 price, uint256 period, uint256 quota, uint256 width) external {
         uint256 slotSeconds = price % 4 == 0 ? 60 : [uint256(1), 5, 20, 60][width % 4];
         uint256 periodSeconds = bound(period, 10, 2_000) / slotSeconds * slotSeconds;
         if (price % 4 == 0 || periodSeconds == 0) periodSeconds = 60;
-        access.setOffer(
-            uint64(bound(price, 1, 5 * HBAR)), uint32(periodSeconds), uint32(bound(quota, 1, 60)), uint32(slotSeconds)
-        );
+        price = bound(price, PRICE_MIN, 5 * HBAR);
+        if (quota % 3 == 0) (periodSeconds, price) = (1 days * (1 + period % 20), PRICE_MIN * (1 + price % 100));
+        access.setOffer(uint64(price), uint32(periodSeconds), uint32(bound(quota, 1, 60)), uint32(slotSeconds));
+    }
+
+    function retireOffer(uint256 which) external {
+        uint32 count = access.offerCount();
+        access.retireOffer(uint32(which % 2 == 0 ? count - 1 : which / 2 % count));
     }
 
     function setArming(uint256 cost, uint256 floor) external {
@@ -221,6 +243,10 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
         uint256 end = access.windowOf(agents[who % agents.length], uint64(block.timestamp)).expiresAt;
         if (end > _consensus() + 5_000 || end + offset % 5 <= _consensus()) return;
         _passTo(end + offset % 5);
+    }
+
+    function stallForDays(uint256 days_) external {
+        _stallTo(_consensus() + days_ % 40 * 1 days);
     }
 
     function stall(uint256 seconds_) external {
@@ -273,6 +299,20 @@ contract AccessHandler is ScheduleNetwork, AccessWindowDeployer, Ghosts {
     }
 
     // ------------------------------------------------------------------------------------------------- inside
+
+    function _isOpen(address agent) internal view returns (bool) {
+        return _models[agent].expiresAt > block.timestamp;
+    }
+
+    function _isPinnedRetired(address agent) internal view returns (bool) {
+        return access.offerAt(uint32(offerOf[agent])).retiredAt != 0;
+    }
+
+    /// @dev The latest second in which a payment may have been challenged at that offer.
+    function _notLaterThan(IAccessWindow.Offer memory offer, uint256 second) internal pure returns (uint256) {
+        if (offer.retiredAt == 0 || second <= uint256(offer.retiredAt) + 600) return second;
+        return uint256(offer.retiredAt) + 600;
+    }
 
     function agentCount() external view returns (uint256) {
         return agents.length;

@@ -26,6 +26,7 @@ abstract contract Ghosts is LeanTest {
     mapping(address agent => ModelSubscription model) internal _models;
     /// @notice End of the agent's first window since it opened, which alone may be longer than a period.
     mapping(address agent => uint256 second) public firstEnd;
+    mapping(address agent => uint256 offerId) public offerOf;
     mapping(address agent => mapping(uint256 windowExpiresAt => uint256 calls)) public counted;
 
     function modelOf(address agent) external view returns (ModelSubscription memory) {
@@ -50,21 +51,44 @@ abstract contract Ghosts is LeanTest {
         if (slot.next > block.timestamp + slot.periodOf()) _pass(agent, slot.next - slot.periodOf());
     }
 
-    function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer) internal {
+    /// @param always periods that are funded however long they are
+    /// @param isByAgent whether the agent itself buys
+    function _buy(address agent, uint256 value, IAccessWindow.Offer memory offer, uint256 always, bool isByAgent)
+        internal
+    {
         ModelSubscription storage model = _models[agent];
         paidTinybar += value;
-        model.balanceTinybar += value;
         bool isNew = !model.exists || model.expiresAt <= block.timestamp;
+        if (isNew && !isByAgent && model.isWorse(offer)) {
+            cancelledTinybar += model.waitingTinybar;
+            model.waitingTinybar = 0;
+        }
+        model.waitingTinybar += value;
         model.exists = true;
         model.isCancelled = false;
-        if (!isNew) return _passBooked(agent);
+        if (isNew) _openWindow(agent, offer);
+        if (isNew || access.offerAt(uint32(offerOf[agent])).retiredAt == 0) _fund(agent, always);
+    }
+
+    /// @dev What is funded in a second that was booked is charged at once.
+    function _fund(address agent, uint256 always) internal {
+        ModelSubscription memory model = _models[agent];
+        model.fund(block.timestamp, always);
+        _models[agent] = model;
+        _passBooked(agent);
+    }
+
+    function _openWindow(address agent, IAccessWindow.Offer memory offer) private {
+        ModelSubscription storage model = _models[agent];
+        offerOf[agent] = access.stored(agent).offerId;
         uint256 end = block.timestamp + offer.periodSeconds;
         while ((end + uint160(address(access))) % offer.slotSeconds != 0) ++end;
         firstEnd[agent] = end;
         model.expiresAt = end;
         model.periodSeconds = offer.periodSeconds;
         model.priceTinybar = offer.priceTinybar;
-        model.balanceTinybar -= offer.priceTinybar;
+        model.callsAllowed = offer.callsAllowed;
+        model.waitingTinybar -= offer.priceTinybar;
         chargedTinybar += offer.priceTinybar;
     }
 

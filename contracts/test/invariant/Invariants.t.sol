@@ -13,7 +13,7 @@ import {AccessWindowHarness} from "../AccessWindowHarness.sol";
 import {AccessHandler} from "./AccessHandler.sol";
 import {ModelSubscription} from "./Model.sol";
 
-/// @title I1 to I12, held under a random walk: see README.md beside this file
+/// @title I1 to I13, held under a random walk: see README.md beside this file
 contract AccessWindowInvariantTest is StdInvariant, LeanTest {
     ScheduleService internal constant SCHEDULE_SERVICE = ScheduleService(address(0x16b));
     address internal constant NETWORK = 0x0000000000000000000000000000000000000062;
@@ -153,9 +153,7 @@ contract AccessWindowInvariantTest is StdInvariant, LeanTest {
             ModelSubscription memory model = handler.modelOf(agent);
             model.passTo(block.timestamp);
             assertEq(
-                access.windowOf(agent, uint64(block.timestamp)).balanceTinybar,
-                model.balanceTinybar,
-                "balances are whole"
+                access.windowOf(agent, uint64(block.timestamp)).balanceTinybar, model.balance(), "balances are whole"
             );
         }
         if (books.shortfallTinybar != 0) {
@@ -179,6 +177,18 @@ contract AccessWindowInvariantTest is StdInvariant, LeanTest {
             deposits += access.purseOf(handler.agents(i)).changeTinybar;
         }
         assertEq(access.books().depositsTinybar, deposits);
+    }
+
+    function invariant_I13_NothingIsFundedBeyondTheReach() external view {
+        for (uint256 i; i < handler.agentCount(); ++i) {
+            address agent = handler.agents(i);
+            ModelSubscription memory model = handler.modelOf(agent);
+            model.passTo(block.timestamp);
+            assertEq(access.windowOf(agent, uint64(block.timestamp)).periodsFunded, model.periods);
+            uint256 reach = block.timestamp + 31 days;
+            uint256 purchase = model.expiresAt + handler.PURCHASE_PERIODS_MAX() * model.periodSeconds;
+            assertLe(access.stored(agent).fundedUntil, reach > purchase ? reach : purchase);
+        }
     }
 
     /// @dev And 12 s later, when every window in which calls were counted early has begun, they are the balances.

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {Slot} from "../../src/libraries/Slots.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
-import {NaiveAgent, NaiveBooks} from "./NaiveBooks.sol";
+import {NaiveAgent, NaiveBooks, NaiveOffer} from "./NaiveBooks.sol";
 
 /// @notice The contract, which renews a slot in one step, against a model that renews agent by agent and second by second:
 /// the same windows, balances, quotas, refunds and earnings at every second of a random history.
@@ -28,7 +28,7 @@ contract SecondModelTest is AccessWindowTest {
     function testFuzz_I12_EverySecondOfEveryHistoryIsAsTheNaiveModelHasIt(uint256 seed) external {
         random = seed;
         access = _deploy({reserve: 1_000_000 * HBAR});
-        model = new NaiveBooks(AGENTS);
+        model = new NaiveBooks(AGENTS, uint160(address(access)));
         _armAlways();
         _setTerms();
         isPunctual = _draw(3) != 0;
@@ -63,8 +63,9 @@ contract SecondModelTest is AccessWindowTest {
         else if (action < 7) _topUpSome(who);
         else if (action < 9) _cancelOrClaim(who);
         else if (action < 13) _countSome(who);
-        else if (action == 13) access.poke(_who(who));
+        else if (action == 13) _poke(who, _draw(2) == 0);
         else if (action == 14) _bookAll();
+        else if (_draw(3) == 0) _retire(uint32(_draw(access.offerCount())));
         else _setTerms();
         _newTransaction();
     }
@@ -74,25 +75,53 @@ contract SecondModelTest is AccessWindowTest {
         uint32[4] memory slots = [uint32(5), 1, 12, 5];
         uint256 which = _draw(4);
         vm.prank(owner);
-        access.setOffer(uint64(1 + _draw(3)), periods[which], uint32(1 + _draw(5)), slots[which]);
+        access.setOffer(uint64((1 + _draw(3)) * PRICE_MIN), periods[which], uint32(1 + _draw(5)), slots[which]);
     }
 
     function _buy(uint256 who, bool isPaid) private {
-        (, IAccessWindow.Offer memory offer) = access.currentOffer();
+        NaiveOffer memory offer = _currentOffer();
+        bool isPinnedRetired = model.isOpen(who) && _isRetired(model.agentOf(who).offerId);
+        if (!isPaid && (offer.isRetired || isPinnedRetired)) return;
         uint256 value = offer.priceTinybar * (1 + _draw(4));
-        uint256[4] memory terms =
-            [uint256(offer.priceTinybar), offer.periodSeconds, offer.callsAllowed, offer.slotSeconds];
+        bool isByAgent = !isPaid && _draw(2) == 0;
         if (isPaid) _openPaid(_purchase(_who(who), 1), value);
-        else _open(stranger, _who(who), value);
-        model.buy(who, value, terms, uint160(address(access)));
+        else _openAs(isByAgent ? _who(who) : stranger, who, value);
+        model.buy(who, value, offer, isPinnedRetired, isByAgent);
         if (isPaid) model.count(who, 1, false);
         _note(_slotId(_who(who)));
     }
 
+    function _openAs(address payer, uint256 who, uint256 value) private {
+        vm.deal(payer, 1_000_000 * HBAR);
+        _open(payer, _who(who), value);
+    }
+
+    function _poke(uint256 who, bool isByAgent) private {
+        NaiveAgent memory agent = model.agentOf(who);
+        NaiveOffer memory offer = _currentOffer();
+        bool isSold = !offer.isRetired && !(model.isOpen(who) && _isRetired(agent.offerId));
+        vm.prank(isByAgent ? _who(who) : stranger);
+        access.poke(_who(who));
+        model.poke(who, offer, isSold, isByAgent);
+        if (agent.exists) _note(_slotId(_who(who)));
+    }
+
+    function _currentOffer() private view returns (NaiveOffer memory) {
+        (uint32 id, IAccessWindow.Offer memory offer) = access.currentOffer();
+        return NaiveOffer(
+            id, offer.priceTinybar, offer.periodSeconds, offer.callsAllowed, offer.slotSeconds, offer.retiredAt != 0
+        );
+    }
+
+    function _isRetired(uint256 offerId) private view returns (bool) {
+        return access.offerAt(uint32(offerId)).retiredAt != 0;
+    }
+
     function _topUpSome(uint256 who) private {
         NaiveAgent memory agent = model.agentOf(who);
-        if (!agent.exists || agent.isCancelled || agent.expiresAt <= block.timestamp) return;
-        uint256 value = 1 + _draw(5);
+        if (!model.isOpen(who) || agent.isCancelled || _isRetired(agent.offerId)) return;
+        uint256 value = (1 + _draw(5)) * PRICE_MIN;
+        if (_draw(6) == 0) value *= 100_000; // more than the reach takes
         _topUp(stranger, _who(who), value);
         model.topUp(who, value);
     }
@@ -104,7 +133,7 @@ contract SecondModelTest is AccessWindowTest {
             access.claimRefund(payable(_who(who)));
             model.claim(who);
         } else if (
-            agent.exists && !agent.isCancelled && (agent.expiresAt > block.timestamp || agent.balanceTinybar > 0)
+            agent.exists && !agent.isCancelled && (agent.expiresAt > block.timestamp || model.balanceOf(who) > 0)
         ) {
             _cancel(_who(who));
             model.cancel(who);
@@ -134,8 +163,8 @@ contract SecondModelTest is AccessWindowTest {
             assertEq(window.isOpen, block.timestamp < end, "open");
             assertEq(access.hasAccess(_who(who), uint64(block.timestamp)), block.timestamp < end, "access");
             assertEq(window.isCancelled, agent.isCancelled, "cancelled");
-            assertEq(window.balanceTinybar, agent.balanceTinybar, "balance");
-            assertEq(window.periodsFunded, agent.balanceTinybar / agent.priceTinybar, "funded");
+            assertEq(window.balanceTinybar, model.balanceOf(who), "balance");
+            assertEq(window.periodsFunded, agent.periods, "funded");
             assertEq(window.callsUsed, model.used(who, end), "used");
             assertEq(access.refundOf(_who(who)), agent.refundTinybar, "refund");
         }

@@ -33,14 +33,14 @@ contract ArmingTest is AccessWindowTest {
             vm.prank(owner);
             access.setArming(1_200, floors[i]);
             uint256 floor = COST * floors[i] / 100;
-            if (floor > 1) {
+            if (floor > PRICE_MIN) {
                 _sell(uint64(floor - 1), 2);
                 assertEq(_code(), -2);
             }
             access = _deploy({reserve: 100 * HBAR});
             vm.prank(owner);
             access.setArming(1_200, floors[i]);
-            _sell(uint64(floor == 0 ? 1 : floor), 2);
+            _sell(uint64(floor < PRICE_MIN ? PRICE_MIN : floor), 2);
             assertNotEq(_window().schedule, address(0));
         }
     }

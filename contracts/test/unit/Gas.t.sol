@@ -157,6 +157,21 @@ contract GasTest is AccessWindowTest {
         _snapshot("cancel, first in a second of the calendar");
     }
 
+    // ----------------------------------------------------------------------------------------- a neglected slot
+
+    function test_A26_WhatANeglectedSlotEarnsPaysForBookingIt() external {
+        _setOffer(PRICE_MIN, 10, QUOTA); // which earns too little to be armed
+        _open(stranger, agent, PRICE_MIN);
+        _topUp(stranger, agent, 270_000 * uint256(PRICE_MIN));
+        vm.warp(block.timestamp + 30 days);
+        uint256 earned = access.books().earnedTinybar;
+        uint256 gasBefore = gasleft();
+        access.poke{gas: 15_000_000}(agent);
+        uint256 cost = (gasBefore - gasleft() + 22_000) * 109;
+        assertGt(access.books().earnedTinybar - earned, cost);
+        assertLt(access.books().earnedTinybar - earned, cost * 11 / 10, "the price is no higher than it has to be");
+    }
+
     // -------------------------------------------------------------------------------------------------- inside
 
     function _snapshotRenewal(uint256 agents) private {

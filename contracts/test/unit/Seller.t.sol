@@ -9,7 +9,7 @@ import {AccessWindowTest} from "../AccessWindowTest.sol";
 
 contract SellerTest is AccessWindowTest {
     function test_EverySellersFunction_RevertWhen_TheSenderIsNotTheOwner() external {
-        bytes[8] memory calls = [
+        bytes[9] memory calls = [
             abi.encodeCall(IAccessWindow.setOffer, (1, 1, 1, 1)),
             abi.encodeCall(IAccessWindow.setArming, (1_200, 100)),
             abi.encodeCall(IAccessWindow.pauseSales, (true)),
@@ -17,7 +17,8 @@ contract SellerTest is AccessWindowTest {
             abi.encodeCall(IAccessWindow.setRecorder, (stranger, true)),
             abi.encodeCall(IAccessWindow.withdrawReserve, (payable(stranger), 1)),
             abi.encodeCall(IAccessWindow.withdrawEarnings, (payable(stranger), 1)),
-            abi.encodeCall(Ownable.transferOwnership, (stranger))
+            abi.encodeCall(Ownable.transferOwnership, (stranger)),
+            abi.encodeCall(IAccessWindow.retireOffer, (0))
         ];
         for (uint256 i; i < calls.length; ++i) {
             vm.prank(forwarder);
@@ -34,7 +35,7 @@ contract SellerTest is AccessWindowTest {
         uint32[9] memory quotas = [uint32(1), 1, 1, 0, 2 ** 31, 1, 1, 1, 1];
         uint32[9] memory slots = [uint32(1), 1, 1, 1, 1, 0, 3, 2_678_001, 1];
         for (uint256 i; i < 9; ++i) {
-            uint64 price = i == 0 ? 0 : 1;
+            uint64 price = i == 0 ? PRICE_MIN - 1 : PRICE_MIN;
             vm.expectRevert(
                 abi.encodeWithSelector(
                     IAccessWindowEvents.AccessWindow_InvalidOffer.selector, price, periods[i], quotas[i], slots[i]
@@ -44,9 +45,9 @@ contract SellerTest is AccessWindowTest {
             access.setOffer(price, periods[i], quotas[i], slots[i]);
         }
         vm.startPrank(owner);
-        access.setOffer(1, 10, 2 ** 31 - 1, 10);
-        access.setOffer(1, 5_356_000, 1, 1);
-        access.setOffer(1, 2_678_000, 1, 2_678_000);
+        access.setOffer(PRICE_MIN, 10, 2 ** 31 - 1, 10);
+        access.setOffer(PRICE_MIN, 5_356_000, 1, 1);
+        access.setOffer(PRICE_MIN, 2_678_000, 1, 2_678_000);
         assertEq(access.offerCount(), 4);
     }
 

@@ -59,8 +59,8 @@ contract SlotServiceTest is AccessWindowTest {
 
     function test_ABacklogIsBookedInPagesAndCodeSaysSo() external {
         vm.prank(owner);
-        access.setOffer(1_000, 10, 10, 1);
-        _open(stranger, agent, 1_000 * 6_000); // below the floor: never armed
+        access.setOffer(PRICE_MIN, 10, 10, 1);
+        _open(stranger, agent, uint256(PRICE_MIN) * 6_000); // below the floor: never armed
         uint64 end = _expiresAt();
         _stallTo(end + 50_000);
         vm.expectEmit(true, false, false, false, address(access));
@@ -74,7 +74,7 @@ contract SlotServiceTest is AccessWindowTest {
             assertLt(++pages, 20);
         }
         assertGt(pages, 1);
-        assertEq(access.books().earnedTinybar, 1_000 * (uint256(_slot().next - end) / 10 + 1));
+        assertEq(access.books().earnedTinybar, PRICE_MIN * (uint256(_slot().next - end) / 10 + 1));
         assertEq(access.windowOf(agent, uint64(block.timestamp)).balanceTinybar, access.books().depositsTinybar);
     }
 

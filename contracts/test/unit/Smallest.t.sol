@@ -5,14 +5,14 @@ import {IAccessWindow} from "../../src/interfaces/IAccessWindow.sol";
 import {IAccessWindowEvents} from "../../src/interfaces/IAccessWindowEvents.sol";
 import {AccessWindowTest} from "../AccessWindowTest.sol";
 
-/// @notice One tinybar, one call, one unit of the gas price: the smallest amount counts like any other.
+/// @notice The least price, one tinybar, one call, one unit of the gas price: the smallest amount counts like any other.
 contract SmallestTest is AccessWindowTest {
-    function test_Smallest_OfferOfOneTinybarTenSecondsAndOneCall() external {
-        _setOffer(1, 10, 1);
-        _open(stranger, agent, 1);
+    function test_Smallest_OfferOfTheLeastPriceTenSecondsAndOneCall() external {
+        _setOffer(PRICE_MIN, 10, 1);
+        _open(stranger, agent, PRICE_MIN);
         assertEq(_expiresAt(), START + 10);
         assertEq(_window().callsAllowed, 1);
-        _open(stranger, stranger, 2);
+        _open(stranger, stranger, 2 * PRICE_MIN);
         assertEq(access.windowOf(stranger, uint64(START)).periodsFunded, 1);
         assertEq(access.windowOf(stranger, uint64(START) + 10).expiresAt, START + 20);
     }

@@ -140,6 +140,10 @@ export const accessErrors = {
     retryAfterSeconds: SELLER_RETRY_SECONDS,
   },
   sales_paused: { status: 503, meaning: 'New sales are paused; nothing was settled.' },
+  offer_retired: {
+    status: 503,
+    meaning: 'The seller has retired the offer and set no other yet; nothing was settled.',
+  },
 } as const
 
 export const errorAnswer = errorAnswers(accessErrors)

@@ -18,6 +18,7 @@ import {
 import { EXIT } from './output.ts'
 import { readArguments } from './read-arguments.ts'
 import { runAgent } from './run-agent.ts'
+import { outcomeLines } from './sentences.ts'
 
 const KEY = `${'0'.repeat(63)}7`
 const folder = mkdtempSync(join(tmpdir(), 'agent-'))
@@ -164,6 +165,14 @@ describe('arguments and environment', () => {
     expect(code).toBe(EXIT.usage)
     expect(err).toContain('ACCESS_CONTRACT: expected the contract that gets the money')
     expect(service.urls).toEqual([])
+  })
+
+  test('A26: a top-up at retired terms is refused in words', () => {
+    const outcome = { kind: 'refused', errorName: 'AccessWindow_OfferRetired' } as const
+    expect(outcomeLines(outcome, '0x')[0]).toMatch(/no new money at the terms of this window/)
+    expect(outcomeLines({ ...outcome, errorName: 'Other' }, '0x')).toEqual([
+      'The contract refuses: Other.',
+    ])
   })
 
   test('--help names the verbs, the variables and the exit codes', async () => {

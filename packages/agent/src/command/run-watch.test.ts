@@ -83,6 +83,14 @@ describe('watch', () => {
     expect(await watched([open, gone])).toMatchObject({ code: EXIT.done, isStopped: true })
   })
 
+  test('A26: a window that closes while money waits says what becomes of it', async () => {
+    const { lines } = await watched([open, gone])
+    expect(lines.at(-1)).toMatch(/^Closed: 9 HBAR wait for the offer now on sale\..*`cancel`/)
+    const spent = status({ hasAccess: false, balanceTinybar: '299999999' })
+    const { lines: said } = await watched([open, { kind: 'closed', status: spent }])
+    expect(said.at(-1)).toBe('Closed: no further period is paid for.')
+  })
+
   test('away from a terminal a poll without news prints nothing', async () => {
     const { lines } = await watched([open, open, open, renewed(1)])
     expect(lines.filter((line) => line.startsWith('The window of'))).toHaveLength(1)

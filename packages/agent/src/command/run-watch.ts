@@ -40,7 +40,10 @@ function changeLine(change: WindowChange): string | undefined {
     case 'closed':
       break
   }
-  return 'Closed: no further period is paid for.'
+  const { balanceTinybar, pricePerPeriodTinybar } = change.status
+  return balanceTinybar < pricePerPeriodTinybar
+    ? 'Closed: no further period is paid for.'
+    : `Closed: ${formatHbar(balanceTinybar)} wait for the offer now on sale. The next call opens a window from them if its terms are no worse; \`cancel\` gives them back.`
 }
 
 /** Whether a change is worth showing: while the service is down, every poll says the same. */

@@ -15,6 +15,12 @@ const RESOURCE_LINES_MAX = 20
 /** The relay answers from the mirror node, which lags 3 to 10 s. */
 const LAG_SENTENCE = 'If you paid a moment ago, the ledger may not show it yet: try again in 10 s.'
 
+/** The contract's errors that a person meets. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  AccessWindow_OfferRetired:
+    'the seller takes no new money at the terms of this window; buy another when it has closed',
+}
+
 /** `1 call`, `2 calls`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -95,7 +101,7 @@ function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
     case 'refused':
       break
   }
-  return [`The contract refuses: ${guard.errorName}.`]
+  return [`The contract refuses: ${REFUSALS[guard.errorName] ?? guard.errorName}.`]
 }
 
 /** A verb's outcome, for a person. `agent` is the window's agent. */

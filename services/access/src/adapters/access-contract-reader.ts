@@ -90,29 +90,45 @@ export function createAccessContractReader(options: AccessContractReaderOptions)
 
 type Read = <Result>(run: (address: Hex) => Promise<Result>) => Promise<Result>
 
-/** Offers never change once set: only new ones are read. A lagging read never shortens the list. */
+/**
+ * An offer's terms never change: only new ones are read, and whether the current one is retired. A lagging read never shortens
+ * the list.
+ */
 function createOfferHistory(relay: Pick<Relay, 'read'>, read: Read) {
   const known: Offer[] = []
   const readOn = (): Promise<readonly Offer[]> =>
     read(async (contract) => {
-      const [currentId] = await readView(relay, { contract, functionName: 'currentOffer' })
+      const [currentId, current] = await readView(relay, { contract, functionName: 'currentOffer' })
       const missing = Array.from(
-        { length: Math.max(0, currentId + 1 - known.length) },
+        { length: Math.max(0, currentId - known.length) },
         (_, index) => known.length + index,
       )
       const added = await Promise.all(
         missing.map(async (offerId): Promise<Offer> => {
           const args = [offerId] as const
-          const offer = await readView(relay, { contract, functionName: 'offerAt', args })
-          const { startsAt, ...terms } = offer
-          return { offerId, ...terms, startsAtSeconds: toCount(startsAt) }
+          return toOffer(
+            offerId,
+            await readView(relay, { contract, functionName: 'offerAt', args }),
+          )
         }),
       )
-      for (const offer of added) known[offer.offerId] = offer
+      for (const offer of [...added, toOffer(currentId, current)]) known[offer.offerId] = offer
       return known.slice()
     })
   return { read: readOn, known: (): readonly Offer[] => known.slice() }
 }
+
+const toOffer = (
+  offerId: number,
+  {
+    startsAt,
+    retiredAt,
+    ...terms
+  }: Omit<Offer, 'offerId' | 'startsAtSeconds' | 'retiredAtSeconds'> & {
+    readonly startsAt: number
+    readonly retiredAt: number
+  },
+): Offer => ({ offerId, ...terms, startsAtSeconds: startsAt, retiredAtSeconds: retiredAt })
 
 const isRateLimit = (error: unknown): boolean =>
   error instanceof RelayUnavailable && error.isRateLimit

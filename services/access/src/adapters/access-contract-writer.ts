@@ -6,7 +6,12 @@ import {
   ContractAbsent,
   type Offer,
 } from '../domain/access-contract.ts'
-import { type AccessWindow, type Hex, ledgerSeconds } from '../domain/access-window.ts'
+import {
+  type AccessWindow,
+  type Hex,
+  ledgerSeconds,
+  periodsInReach,
+} from '../domain/access-window.ts'
 import type {
   ContractSender,
   OpenOutcome,
@@ -225,7 +230,8 @@ async function readOpening(
         periodSeconds: offer.periodSeconds,
         priceTinybar: offer.priceTinybar,
         balanceTinybar: log.args.balanceTinybar,
-        periodsFunded: Number(log.args.balanceTinybar / offer.priceTinybar),
+        // Its own periods always fit (A26); a read shows whether others do.
+        periodsFunded: Number(order.valueTinybar / offer.priceTinybar) - 1,
         callsUsed: order.calls,
         callsAllowed: offer.callsAllowed,
         schedule: withoutChecksum(log.args.schedule),
@@ -236,8 +242,12 @@ async function readOpening(
     }
     if (log.eventName === 'SubscriptionToppedUp') {
       const { balanceTinybar } = log.args
-      const read = await contract.readWindow(order.agent, ledgerSeconds(clock))
-      const periodsFunded = Number(balanceTinybar / read.priceTinybar)
+      const nowSeconds = ledgerSeconds(clock)
+      const read = await contract.readWindow(order.agent, nowSeconds)
+      const periodsFunded = Math.min(
+        Number(balanceTinybar / read.priceTinybar),
+        Math.max(periodsInReach(read, nowSeconds), read.periodsFunded),
+      )
       const window = { ...read, isCancelled: false, balanceTinybar, periodsFunded }
       return { kind: 'opened', transactionHash, isTopUp: true, window }
     }

@@ -65,14 +65,15 @@ describe('A12: read once for all who ask', () => {
   })
 })
 
-test('A12: challenges of one second share a read of the offers, and each offer is read once ever', async () => {
+test('A12: challenges of one second share a read of the offers, each offer is read once ever, and a retirement is seen (A26)', async () => {
   const abi = accessWindowAbi
   const offer = {
     priceTinybar: 1n,
     periodSeconds: 60,
     callsAllowed: 10,
-    startsAt: 1n,
+    startsAt: 1,
     slotSeconds: 15,
+    retiredAt: 0,
   }
   const called: string[] = []
   const { relay } = countedRelay((_, [call]) => {
@@ -83,7 +84,7 @@ test('A12: challenges of one second share a read of the offers, and each offer i
     called.push(functionName)
     return functionName === 'offerAt'
       ? encodeFunctionResult({ abi, functionName, result: offer })
-      : encodeFunctionResult({ abi, functionName: 'currentOffer', result: [0, offer] })
+      : encodeFunctionResult({ abi, functionName: 'currentOffer', result: [1, offer] })
   })
   const clock = manualClock(0)
   const address: Hex = `0x${'c1'.repeat(20)}`
@@ -93,8 +94,10 @@ test('A12: challenges of one second share a read of the offers, and each offer i
   await contract.offers()
   expect(called).toEqual(['currentOffer', 'offerAt'])
   clock.advanceMs(1)
-  await contract.offers()
+  offer.retiredAt = 7
+  const seen = await contract.offers()
   expect(called).toEqual(['currentOffer', 'offerAt', 'currentOffer'])
+  expect(seen.map(({ retiredAtSeconds }) => retiredAtSeconds)).toEqual([0, 7])
 })
 
 describe('A25: while the budget of the relay is short', () => {

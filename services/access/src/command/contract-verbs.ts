@@ -2,7 +2,7 @@
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { readArmingGas, readView } from '../adapters/contract-calls.ts'
-import { slotSecondsFrom } from './deploy.ts'
+import { requirePrice, slotSecondsFrom } from './deploy.ts'
 import { OFFER_REPORT_OPTIONS, readArming, reportOffer } from './offer-report.ts'
 import {
   askLedger,
@@ -23,6 +23,7 @@ import {
 
 const SET_OFFER_GAS = 250_000n
 const PAUSE_GAS = 100_000n
+const RETIRE_GAS = 100_000n
 const FUND_GAS = 200_000n
 /** A transfer out, and the creation of an account that the network has not seen yet (0.8 M). */
 const WITHDRAW_GAS = 1_000_000n
@@ -70,6 +71,7 @@ export const setOfferVerb = ownerVerb(
   },
   (call) => {
     const priceTinybar = neededHbarOption(call, 'price-hbar')
+    requirePrice(priceTinybar)
     const periodSeconds = countOption(call, 'period-seconds')
     const calls = countOption(call, 'calls')
     if (periodSeconds === undefined || calls === undefined)
@@ -127,6 +129,40 @@ export const setArmingVerb = ownerVerb(
           : `A renewal is armed when it earns at least ${floor} % of what it costs.`,
       ],
     })
+  },
+)
+
+/** A number that the contract's 32 bits hold. */
+const OFFER_NUMBER = /^\d{1,9}$/
+
+/** Ends an offer that was a mistake, or has become one (A26). */
+export const retireOfferVerb = ownerVerb(
+  {
+    name: 'retire-offer',
+    usage: 'N',
+    summary: 'take no new money at the terms of offer N; windows that are paid for go on',
+    example: 'retire-offer 3',
+    wordsMax: 1,
+  },
+  (call) => {
+    const [word = ''] = call.words
+    if (!OFFER_NUMBER.test(word))
+      throw new BadUsage('Say which offer: its number, as `status` shows it.')
+    return async ({ contract, relay }) => {
+      const [currentId] = await askLedger(() =>
+        readView(relay, { contract, functionName: 'currentOffer' }),
+      )
+      return {
+        write: { functionName: 'retireOffer', args: [Number(word)], gas: RETIRE_GAS },
+        said: [
+          `Offer ${word} takes no new money; windows that are paid for go on.`,
+          'Whoever was challenged before may pay its price for 10 minutes more.',
+          ...(currentId === Number(word)
+            ? ['It is the current one: nothing is sold until access-operator set-offer.']
+            : []),
+        ],
+      }
+    }
   },
 )
 

@@ -1,6 +1,6 @@
 // `deploy`: puts the access contract on the ledger and says what the service needs to run on it.
 
-import { accessWindowAbi, accessWindowBytecode } from '@tallystick/contracts'
+import { accessWindowAbi, accessWindowBytecode, accessWindowRules } from '@tallystick/contracts'
 import { type Clock, systemClock } from '@tallystick/service-kit'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { createMirrorNode, formatHbar, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
@@ -60,10 +60,17 @@ export function slotSecondsFrom(call: OperatorCall, periodSeconds: number): numb
   return periodSeconds / slots
 }
 
+/** Refuses what the contract refuses (A26). */
+export function requirePrice(priceTinybar: bigint): void {
+  const leastTinybar = BigInt(accessWindowRules.priceTinybarMin)
+  if (priceTinybar < leastTinybar)
+    throw new BadUsage(`A period costs at least ${formatHbar(leastTinybar)}.`)
+}
+
 function offerFrom(call: OperatorCall): OfferTerms {
   const base = isLocal(call.config.LEDGER_RPC_URL) ? LOCAL_OFFER : TESTNET_OFFER
   const priceTinybar = hbarOption(call, 'price-hbar') ?? base.priceTinybar
-  if (priceTinybar === 0n) throw new BadUsage('A period has a price above 0.')
+  requirePrice(priceTinybar)
   const periodSeconds = countOption(call, 'period-seconds') ?? base.periodSeconds
   return {
     priceTinybar,

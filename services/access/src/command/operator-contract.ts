@@ -122,7 +122,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
   AccessWindow_NotForwarder: 'this key is not a forwarder of the contract',
   AccessWindow_PaymentAlreadyUsed: 'that payment was opened before',
   AccessWindow_InvalidOffer:
-    'the offer is out of range (period 10 to 5,356,000 s and a multiple of the slots, price and calls above 0)',
+    'the offer is out of range (period 10 to 5,356,000 s and a multiple of the slots, calls above 0, price at least 0.003 HBAR)',
+  AccessWindow_UnknownOffer: 'there is no offer of that number',
   AccessWindow_InvalidArming:
     'that is out of range (1 to 100 US cents for a scheduled call, a floor of 0 to 10,000 %)',
   AccessWindow_NotOverdue: 'no schedule of that agent is more than 30 s overdue',

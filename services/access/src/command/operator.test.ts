@@ -123,6 +123,23 @@ describe('A15: the seller’s books', () => {
     expect(out).toMatch(/Offer 1 +3 HBAR for 20 s and 25 calls/)
   })
 
+  test('A26: retire-offer takes no new money at its terms until another offer is set', async () => {
+    const { offers, current } = { offers: /Offer (\d+) /, current: ['status'] }
+    const [, number = ''] = offers.exec((await stack.run(current, stack.deployed)).out) ?? []
+    const { out } = await stack.run(['retire-offer', number], stack.deployed)
+    expect(out).toContain(`Offer ${number} takes no new money; windows that are paid for go on.`)
+    expect(out).toContain('nothing is sold until access-operator set-offer')
+    expect((await stack.run(current, stack.deployed)).out).toContain('RETIRED')
+    const unknown = await stack.run(['retire-offer', '99'], stack.deployed)
+    expect(unknown.err).toBe('The contract refuses: there is no offer of that number.')
+    expect((await stack.run(['retire-offer'], stack.deployed)).code).toBe(2)
+    const line = ['set-offer', '--price-hbar', '3', '--period-seconds', '20', '--calls', '25']
+    expect((await stack.run(line, stack.deployed)).code).toBe(0)
+    expect((await stack.run(current, stack.deployed)).out).not.toContain('RETIRED')
+    const earlier = await stack.run(['retire-offer', '0'], stack.deployed)
+    expect(earlier.out).not.toContain('nothing is sold')
+  })
+
   test('A19: windows of a new offer end in slots that divide its period, of a second by default on a local ledger', async () => {
     const line = ['set-offer', '--price-hbar', '3', '--period-seconds', '60', '--calls', '25']
     const { out } = await stack.run(line, stack.deployed)

@@ -57,7 +57,11 @@ describe('access-operator', () => {
     [['payments', 'close'], 'Say what to do'],
     [['pause', 'tomorrow'], 'Usage: access-operator pause'],
     [['payments', 'refund', 'that one'], 'Say which payment'],
-    [['deploy', '--price-hbar', '0'], 'A period has a price above 0'],
+    [['deploy', '--price-hbar', '0.00299999'], 'A period costs at least 0.003 HBAR'],
+    [
+      ['set-offer', '--price-hbar', '0.00000003', '--period-seconds', '3600', '--calls', '1000'],
+      'A period costs at least 0.003 HBAR',
+    ],
     [['deploy', '--calls', '4294967296'], '--calls takes'],
     [['deploy', '--recorders', 'me'], 'A recorder is an EVM address'],
     [['deploy'], 'Say who counts calls'],

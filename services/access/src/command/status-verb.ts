@@ -41,7 +41,7 @@ const contractRows = (address: string, found: Contract): readonly Row[] => [
   ['Contract', address],
   [
     `Offer ${found.offerId}`,
-    `${formatHbar(found.terms.priceTinybar)} for ${found.terms.periodSeconds} s and ${found.terms.callsAllowed} calls, windows end every ${found.terms.slotSeconds} s${found.isPaused ? ', sales PAUSED' : ''}`,
+    `${formatHbar(found.terms.priceTinybar)} for ${found.terms.periodSeconds} s and ${found.terms.callsAllowed} calls, windows end every ${found.terms.slotSeconds} s${found.terms.retiredAt === 0 ? '' : ', RETIRED: set-offer sells again'}${found.isPaused ? ', sales PAUSED' : ''}`,
   ],
   ['Earned', `${formatHbar(found.books.earnedTinybar)} to withdraw`],
   ['Reserve', `${formatHbar(found.books.reserveTinybar)} free, arms ${found.canArm} more renewals`],

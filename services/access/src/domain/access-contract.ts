@@ -10,6 +10,8 @@ export type Offer = {
   readonly callsAllowed: number
   /** Second from which purchases have these terms, Unix seconds. */
   readonly startsAtSeconds: number
+  /** Second from which no new money comes in at these terms (A26), Unix seconds; 0 for never. */
+  readonly retiredAtSeconds: number
   /** Windows end at seconds this far apart: a subscription's first is up to this much longer (A19). */
   readonly slotSeconds: number
 }

@@ -1,9 +1,55 @@
+import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openWindow } from '../testing/fake-contract.ts'
-import { pendingSchedule, projectWindow, secondsRemaining, ZERO_ADDRESS } from './access-window.ts'
+import {
+  pendingSchedule,
+  periodsInReach,
+  projectWindow,
+  secondsRemaining,
+  waitingTinybar,
+  ZERO_ADDRESS,
+} from './access-window.ts'
+
+type State = {
+  readonly at: number
+  readonly isOpen: boolean
+  readonly expiresAt: number
+  readonly balanceTinybar: number
+  readonly periodsFunded: number
+  readonly callsUsed: number
+}
+type Vectors = {
+  readonly cases: readonly {
+    readonly about: string
+    readonly periodSeconds: number
+    readonly isCancelled: boolean
+    readonly states: readonly State[]
+  }[]
+}
+
+/** The contract's tests are held to the same file (contracts/test/unit/Vectors.t.sol). */
+const VECTORS = new URL('../../../../contracts/test/vectors/windows.json', import.meta.url)
+const vectors = JSON.parse(readFileSync(VECTORS, 'utf8')) as Vectors
+
+const shown = ({ isOpen, expiresAt, balanceTinybar, periodsFunded, callsUsed }: State) => ({
+  isOpen,
+  expiresAtSeconds: expiresAt,
+  balanceTinybar: BigInt(balanceTinybar),
+  periodsFunded,
+  callsUsed,
+})
 
 describe('A6: lazy windows', () => {
+  test.each(vectors.cases)('as the contract projects them: $about', (vector) => {
+    const { periodSeconds, isCancelled } = vector
+    vector.states.forEach((read, index) => {
+      const window = openWindow(0, { periodSeconds, isCancelled, ...shown(read) })
+      for (const later of vector.states.slice(index))
+        expect(projectWindow(window, later.at)).toMatchObject(shown(later))
+    })
+  })
+
   test('each funded period follows the last without a gap, with a fresh quota', () => {
     const window = openWindow(100, { callsUsed: 9 })
     expect(projectWindow(window, 99)).toBe(window)
@@ -54,6 +100,15 @@ describe('A6: lazy windows', () => {
         },
       ),
     )
+  })
+
+  test('A26: money certainly buys what ends within 31 days of a second a minute ago, and the rest waits', () => {
+    const window = openWindow(1_000, { balanceTinybar: 1_000_000_001n })
+    expect(periodsInReach(window, 1_060 + 20 - 2_678_400)).toBe(1)
+    expect(periodsInReach(window, 1_060 + 19 - 2_678_400)).toBe(0)
+    expect(periodsInReach(window, 0)).toBe((2_678_400 - 1_060) / 20)
+    expect(waitingTinybar(window)).toBe(100_000_001n)
+    expect(waitingTinybar(projectWindow(window, 2_000))).toBe(100_000_001n)
   })
 
   test('secondsRemaining is never below 0', () => {

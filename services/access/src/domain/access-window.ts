@@ -86,6 +86,19 @@ export function projectWindow<Window extends AccessWindow>(
   }
 }
 
+/** How far `block.timestamp` may trail this clock, seconds: reads lag receipts by up to 10, and clocks differ. */
+const LEDGER_BEHIND_SECONDS = 60
+
+/** Periods after this window that money certainly buys at its terms now (A26); the contract's own purchase may add some. */
+export function periodsInReach(window: AccessWindow, nowSeconds: number): number {
+  const untilSeconds = nowSeconds - LEDGER_BEHIND_SECONDS + accessWindowRules.reachSeconds
+  return Math.max(0, Math.floor((untilSeconds - window.expiresAtSeconds) / window.periodSeconds))
+}
+
+/** Money that is in no period: what is below a price, or lies beyond the reach (A26), tinybar. */
+export const waitingTinybar = (window: AccessWindow): bigint =>
+  window.balanceTinybar - BigInt(window.periodsFunded) * window.priceTinybar
+
 /**
  * The second for which the ledger is asked: the server's clock, rounded down. Only here does server time become ledger
  * time. Reads pass it explicitly, because an `eth_call` sees the last block's time, which trails by seconds or stands

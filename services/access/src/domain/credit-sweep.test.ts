@@ -115,6 +115,7 @@ describe('A4: what a credit buys', () => {
       offerId: 1,
       priceTinybar: 7n,
       startsAtSeconds: START_SECONDS - 5_000,
+      retiredAtSeconds: 0,
     })
     fakes.log.credits.push(
       credit({ ageSeconds: 6_000 }),

@@ -6,6 +6,7 @@ import { offerOfPayment, offersOfTime, payableOffers, purchaseTinybar } from './
 const offer = (offerId: number, startsAtSeconds: number, priceTinybar: bigint): Offer => ({
   offerId,
   startsAtSeconds,
+  retiredAtSeconds: 0,
   priceTinybar,
   periodSeconds: 20,
   callsAllowed: 20,

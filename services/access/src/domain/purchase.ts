@@ -28,6 +28,9 @@ const VISIBLE_MS = 15_000
 /** Between two such reads, milliseconds. */
 const VISIBLE_POLL_MS = 500
 
+/** The contract's error for new money at the terms of a retired offer (A26). */
+const OFFER_RETIRED = 'AccessWindow_OfferRetired'
+
 export type PreparedPurchase = { readonly order: PurchaseOrder; readonly resource: unknown }
 
 export type PurchaseAnswer =
@@ -48,12 +51,12 @@ export type PurchaseDeclined =
       readonly reason?: string | undefined
     }
 
-/** Why nothing is sold to anybody: sales are paused, or the seller has to fix something. */
-type SalesRefusal = 'sales_paused' | 'sales_stopped'
+/** Why nothing is sold to anybody: sales are paused, nothing is on offer, or the seller has to fix something. */
+type SalesRefusal = 'sales_paused' | 'offer_retired' | 'sales_stopped'
 
 /** The answer while sales are stopped. */
 export const salesRefusal = ({ reason }: SalesStop): SalesRefusal =>
-  reason === 'sales_paused' ? reason : 'sales_stopped'
+  reason === 'sales_paused' || reason === 'offer_retired' ? reason : 'sales_stopped'
 
 export type PurchaseRefusal =
   /** Another payment for this agent is not resolved yet. */
@@ -138,7 +141,10 @@ async function prepare(
     case 'float-low':
       return refuse('seller_float_low')
     case 'refused':
-      return refuse('forward_refused', rehearsal.reason)
+      return refuse(
+        rehearsal.reason === OFFER_RETIRED ? 'offer_retired' : 'forward_refused',
+        rehearsal.reason,
+      )
     default:
       return rehearsal satisfies never
   }

@@ -1,7 +1,8 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
-import { createFakeContract, openWindow } from '../testing/fake-contract.ts'
+import { createFakeContract, firstOffer, openWindow } from '../testing/fake-contract.ts'
 import { createFakeSender } from '../testing/fake-sender.ts'
+import type { Offer } from './access-contract.ts'
 import type { AccessEvent } from './access-events.ts'
 import type { AccessParts } from './access-parts.ts'
 import { type AccessWindow, type Hex, ZERO_ADDRESS } from './access-window.ts'
@@ -45,6 +46,22 @@ function startReaper() {
   }
 }
 
+/** What is sent for a window with the price of one period of the offer waiting, and `moreTinybar`. */
+async function serveWaiting(
+  change: Partial<AccessWindow>,
+  terms: Partial<Offer>,
+  moreTinybar: bigint,
+): Promise<readonly string[]> {
+  const { contract, sender, serve } = startReaper()
+  const offer = { ...firstOffer, ...terms }
+  contract.offerList[0] = offer
+  contract.reserveCanArm = 0
+  const window = openWindow(START_SECONDS + 10, change)
+  const paidTinybar = BigInt(window.periodsFunded) * window.priceTinybar
+  await serve({ ...window, balanceTinybar: paidTinybar + offer.priceTinybar + moreTinybar })
+  return sender.rearmed
+}
+
 describe('A7: a slot that is served and whose renewal is not armed', () => {
   test('is poked, once for all its agents and once a minute', async () => {
     const { clock, sender, serve } = startReaper()
@@ -66,7 +83,7 @@ describe('A7: a slot that is served and whose renewal is not armed', () => {
   test.each<[string, Partial<AccessWindow>]>([
     ['closed', { isOpen: false }],
     ['cancelled', { isCancelled: true }],
-    ['in its last period', { periodsFunded: 0 }],
+    ['in its last period', { periodsFunded: 0, balanceTinybar: 0n }],
     [
       'armed',
       { schedule: '0x00000000000000000000000000000000009f9174', scheduledAtSeconds: START_SECONDS },
@@ -102,6 +119,43 @@ describe('A7: a slot that is served and whose renewal is not armed', () => {
     const { contract, sender, serve } = startReaper()
     contract.reserveCanArm = 0
     await serve(unarmed())
+    expect(sender.rearmed).toEqual([])
+  })
+
+  const closed = { isOpen: false, periodsFunded: 0 }
+
+  test.each<[string, Partial<AccessWindow>, Partial<Offer>]>([
+    ['open, with less than a day paid for', {}, {}],
+    [
+      'open in its last period',
+      { periodSeconds: 200_000, periodsFunded: 0 },
+      { periodSeconds: 200_000 },
+    ],
+    ['closed', closed, {}],
+    ['closed, and the offer cheaper', closed, { priceTinybar: 1_000_000n }],
+  ])('A26: what waits becomes periods by a poke: %s', async (_what, change, terms) => {
+    expect(await serveWaiting(change, terms, 0n)).toEqual([`poke ${AGENT}`])
+    expect(await serveWaiting(change, terms, -1n), 'less than a period waits').toEqual([])
+  })
+
+  test.each<[string, Partial<AccessWindow>, Partial<Offer>]>([
+    ['open, with a day and more paid for', { periodsFunded: 5_000 }, {}],
+    ['open, at another price', {}, { priceTinybar: 1n }],
+    ['open, with another period', {}, { periodSeconds: 21 }],
+    ['open, with another quota', {}, { callsAllowed: 21 }],
+    ['closed, and the offer dearer', closed, { priceTinybar: 300_000_001n }],
+    ['closed, and the period shorter', closed, { periodSeconds: 19 }],
+    ['closed, and the quota smaller', closed, { callsAllowed: 19 }],
+    ['closed, and the offer retired', closed, { retiredAtSeconds: 7 }],
+    ['cancelled', { isCancelled: true }, {}],
+  ])('A26: what waits goes on waiting: %s', async (_what, change, terms) => {
+    expect(await serveWaiting(change, terms, 0n)).toEqual([])
+  })
+
+  test('A26: what waits opens nothing while sales are paused', async () => {
+    const { contract, sender, serve } = startReaper()
+    contract.isPaused = true
+    await serve(openWindow(START_SECONDS - 10, { isOpen: false, periodsFunded: 0 }))
     expect(sender.rearmed).toEqual([])
   })
 

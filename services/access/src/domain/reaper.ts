@@ -1,10 +1,12 @@
 import { BoundedMap } from '@tallystick/service-kit'
+import type { Offer } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
 import {
   type AccessWindow,
   type Hex,
   isScheduleOverdue,
   ledgerSeconds,
+  waitingTinybar,
   ZERO_ADDRESS,
 } from './access-window.ts'
 import type { Rearming } from './contract-sender.ts'
@@ -31,11 +33,39 @@ function findNeededRearming(window: AccessWindow, nowSeconds: number): Rearming 
   return isToRenew && window.schedule === ZERO_ADDRESS ? 'poke' : undefined
 }
 
+/** What waits is made into periods when less than this is paid for, seconds: then it lasts for the reach, 31 days (A26). */
+const FUND_AGAIN_SECONDS = 86_400
+
+/**
+ * Whether a poke makes periods of what waits (A26): of an open window while the current offer has its terms, of a closed one
+ * while these are no worse for the agent. By anyone else's poke the contract does no more.
+ */
+function isToFund(window: AccessWindow, offer: Offer | undefined, nowSeconds: number): boolean {
+  if (offer === undefined || offer.retiredAtSeconds !== 0 || window.isCancelled) return false
+  if (waitingTinybar(window) < offer.priceTinybar) return false
+  const isNoWorse =
+    offer.priceTinybar <= window.priceTinybar &&
+    offer.periodSeconds >= window.periodSeconds &&
+    offer.callsAllowed >= window.callsAllowed
+  if (!window.isOpen) return window.exists && isNoWorse
+  const isSame =
+    offer.priceTinybar === window.priceTinybar &&
+    offer.periodSeconds === window.periodSeconds &&
+    offer.callsAllowed === window.callsAllowed
+  const aheadSeconds = window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
+  const isShort = window.periodsFunded === 0 || aheadSeconds < nowSeconds + FUND_AGAIN_SECONDS
+  return isSame && isShort
+}
+
+/** What the contract is called for: `fund` is a poke that makes periods of what waits. */
+type Need = Rearming | 'fund'
+
 export type Reaper = ReturnType<typeof createReaper>
 
 /**
  * Re-arms a slot's renewal in the background when a read shows that the network never made the pending one, or that a
- * funded window has none (A7). One attempt serves every agent of the slot.
+ * funded window has none (A7). One attempt serves every agent of the slot. It also makes periods of what an agent has
+ * waiting (A26).
  */
 export function createReaper({ contract, sender, subscriptions, clock, report }: AccessParts) {
   const tried = new BoundedMap<bigint, { readonly untilMs: number; readonly pauseMs: number }>(
@@ -47,11 +77,16 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
   const rest = (slotId: bigint, pauseMs: number): void => {
     tried.set(slotId, { untilMs: clock.unixMs() + pauseMs, pauseMs })
   }
-  const attempt = async (agent: Hex, slotId: bigint, how: Rearming): Promise<void> => {
+  /** Whether the call would be for nothing. A reap frees the old schedule's lock; a poke has only the free reserve. */
+  const isFutile = async (need: Need): Promise<boolean> =>
+    need === 'fund'
+      ? await contract.areSalesPaused()
+      : need === 'poke' && (await contract.renewalsReserveCanArm()) === 0
+  const attempt = async (agent: Hex, slotId: bigint, need: Need): Promise<void> => {
     const slot = { agent, slotId: slotId.toString() }
+    const how = need === 'reap' ? need : 'poke'
     try {
-      // A reap frees the old schedule's lock; a poke has only the free reserve.
-      if (how === 'poke' && (await contract.renewalsReserveCanArm()) === 0) return
+      if (await isFutile(need)) return
       const outcome = await sender.rearm(agent, how)
       subscriptions.forget(agent)
       if (outcome.kind === 'left') return
@@ -68,12 +103,15 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
 
   return {
     consider(agent: Hex, window: AccessWindow): void {
-      const how = findNeededRearming(window, ledgerSeconds(clock))
-      if (isClosed || how === undefined) return
+      const nowSeconds = ledgerSeconds(clock)
+      const need = isToFund(window, contract.knownOffers().at(-1), nowSeconds)
+        ? 'fund'
+        : findNeededRearming(window, nowSeconds)
+      if (isClosed || need === undefined) return
       const last = tried.get(window.slotId)
       if (last !== undefined && clock.unixMs() < last.untilMs) return
       rest(window.slotId, last?.pauseMs ?? REARM_AGAIN_MS)
-      const trying = attempt(agent, window.slotId, how).finally(() => running.delete(trying))
+      const trying = attempt(agent, window.slotId, need).finally(() => running.delete(trying))
       running.add(trying)
     },
     /** Returns once no attempt is running. */

@@ -11,6 +11,7 @@ import type { LedgerClock } from './ledger-clock.ts'
 export type SalesStop = {
   readonly reason:
     | 'sales_paused'
+    | 'offer_retired'
     | 'forwarder_role_missing'
     | 'recorder_role_missing'
     | 'recorder_gas_low'
@@ -53,6 +54,7 @@ export function createSalesStops(deps: SalesStopsDeps) {
         ? stop('sales_paused', 'Sales are paused: access-operator resume.')
         : undefined,
     ),
+    offer: unkept(() => findRetirement(contract)),
     forwarder: keep(async () =>
       (await contract.isForwarder(sender.address))
         ? undefined
@@ -113,6 +115,16 @@ export function createSalesStops(deps: SalesStopsDeps) {
       return found.find((stop) => stop !== undefined)
     },
   }
+}
+
+/** Challenges of one second share the read. */
+async function findRetirement(
+  contract: SalesStopsDeps['contract'],
+): Promise<SalesStop | undefined> {
+  const current = (await contract.offers()).at(-1)
+  return current === undefined || current.retiredAtSeconds === 0
+    ? undefined
+    : stop('offer_retired', 'The current offer is retired: access-operator set-offer.')
 }
 
 const stop = (reason: SalesStop['reason'], sentence: string): SalesStop => ({ reason, sentence })

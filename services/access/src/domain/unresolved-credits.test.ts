@@ -104,6 +104,7 @@ describe('A4: offers', () => {
           offerId: 1,
           priceTinybar: last.amountTinybar,
           startsAtSeconds: FROM_SECONDS + 50,
+          retiredAtSeconds: 0,
         })
       return await findPayment(reference)
     }

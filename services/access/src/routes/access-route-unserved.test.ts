@@ -244,6 +244,14 @@ describe('503', () => {
     expect(answer.json()).toEqual({ error: 'contract_not_deployed' })
   })
 
+  test('A26: the contract would refuse money at retired terms: offer_retired, unpaid', async () => {
+    fakes.sender.refusal = 'AccessWindow_OfferRetired'
+    const answer = await route.call(paymentHeader(await route.challenge(), payment))
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toEqual({ error: 'offer_retired' })
+    expect(fakes.facilitator.settled).toEqual([])
+  })
+
   test('A3: sales are paused: sales_paused, unpaid; an open window is served all the same', async () => {
     const header = paymentHeader(await route.challenge(), payment)
     fakes.contract.isPaused = true

@@ -187,6 +187,7 @@ describe('200', () => {
       offerId: 1,
       priceTinybar: 1n,
       startsAtSeconds: START_SECONDS,
+      retiredAtSeconds: 0,
     })
     expect((await route.challenge(OTHER_AGENT)).accepts[0].price.amount).toBe('4')
     expect((await route.call(header)).statusCode).toBe(200)

@@ -35,6 +35,15 @@ type Wrong = readonly [what: string, check: string, reason: string, happen: () =
 const wrongs: readonly Wrong[] = [
   ['sales are paused', 'sales', 'sales_paused', () => void (fakes.contract.isPaused = true)],
   [
+    'the current offer is retired',
+    'offer',
+    'offer_retired',
+    () => {
+      const [offer] = fakes.contract.offerList
+      if (offer !== undefined) fakes.contract.offerList[0] = { ...offer, retiredAtSeconds: 7 }
+    },
+  ],
+  [
     'the forwarder role is missing',
     'forwarder',
     'forwarder_role_missing',
@@ -102,7 +111,8 @@ describe.each(wrongs)('A3: nothing is sold while %s', (...[, check, reason, happ
   test('503, no challenge', async () => {
     const answer = await call()
     expect(answer.statusCode).toBe(503)
-    const error = reason === 'sales_paused' ? reason : 'sales_stopped'
+    const isOfItsOwn = reason === 'sales_paused' || reason === 'offer_retired'
+    const error = isOfItsOwn ? reason : 'sales_stopped'
     expect(answer.json()).toEqual({ error })
     expect(answer.headers['payment-required']).toBeUndefined()
   })

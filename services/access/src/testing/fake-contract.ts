@@ -56,12 +56,13 @@ export function openWindow(
   }
 }
 
-const FIRST_OFFER: Offer = {
+export const firstOffer: Offer = {
   offerId: 0,
   priceTinybar: PRICE_TINYBAR,
   periodSeconds: 20,
   callsAllowed: 20,
   startsAtSeconds: 0,
+  retiredAtSeconds: 0,
   slotSeconds: 1,
 }
 
@@ -72,7 +73,7 @@ export function createFakeContract(): FakeContract {
     address: CONTRACT,
     windows: new Map(),
     payments: new Map(),
-    offerList: [FIRST_OFFER],
+    offerList: [firstOffer],
     reads: [],
     isAbsent: false,
     isDown: false,
