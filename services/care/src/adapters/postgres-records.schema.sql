@@ -162,7 +162,7 @@ CREATE FUNCTION read_place() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET se
 $$;
 CREATE TABLE mcp_sessions (
   number bigint PRIMARY KEY,
-  id text COLLATE "C" NOT NULL UNIQUE,
+  id text COLLATE "C" NOT NULL,
   sub bytea NOT NULL,
   scopes bytea NOT NULL,
   log_level text,

@@ -14,8 +14,6 @@ import type { SessionPeers } from './session-peers.ts'
 const LOOK_MS = 250
 /** How often streams of processes that are gone are looked for, milliseconds. */
 const CLEAN_MS = 2_000
-/** What was read longer ago may be another process's to tell, milliseconds. */
-const FRESH_MS = 1_000
 /** How late rows say when their session was last in use: a part of the idle time, and until the next sweep, milliseconds. */
 const SEEN_LATE = { part: 1 / 4, ms: 30_000 }
 
@@ -31,6 +29,8 @@ const ENTER = `SELECT living FROM see_process($1, true, interval '10 s', ${POSTG
 /** In one order, so that no two processes wait for each other. */
 const LOCK =
   'SELECT number FROM mcp_sessions WHERE number = ANY($1::bigint[]) ORDER BY number FOR UPDATE'
+const TAKE_BACK = `DELETE FROM mcp_sessions
+  WHERE number = $1 AND (SELECT count(*) FROM mcp_sessions WHERE sub = $2) > $3::bigint RETURNING number`
 const TELL =
   'INSERT INTO mcp_inbox (process, session) SELECT id, unnest($1::bigint[]) FROM processes'
 const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes, j.has_listens
@@ -78,7 +78,7 @@ const cleanUp = async (query: SqlQuery, nowMs: number): Promise<void> => {
 
 class PostgresSessionPeers implements SessionPeers {
   readonly listens: ListenRows
-  readonly freshMs = FRESH_MS
+  readonly isShared = true
   readonly tell = tell
   readonly #options: PostgresPeersOptions
   readonly #door: PostgresDoor
@@ -128,6 +128,13 @@ class PostgresSessionPeers implements SessionPeers {
       ...(opens ? [query(`SELECT pg_advisory_xact_lock(${OPENING})`)] : []),
       query(LOCK, [sessions]),
     ]
+  }
+
+  async takeBackBeyond(
+    query: SqlQuery,
+    { perSubMax, session, subCell }: Parameters<SessionPeers['takeBackBeyond']>[1],
+  ): Promise<boolean> {
+    return (await query(TAKE_BACK, [session, subCell, perSubMax])).length > 0
   }
 
   async look(): Promise<SessionLook> {

@@ -73,8 +73,8 @@ class SessionCommits implements SessionStore {
     return this.#peers.listens
   }
 
-  get freshMs(): number {
-    return this.#peers.freshMs
+  get isShared(): boolean {
+    return this.#peers.isShared
   }
 
   look(): Promise<SessionLook> {

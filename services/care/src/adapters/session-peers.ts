@@ -1,6 +1,13 @@
 // The processes that serve the same sessions, as the engine has them: on SQLite there is one.
-import type { SqlQuery } from '@tallystick/journal-store'
+import type { SqlConnection, SqlQuery } from '@tallystick/journal-store'
 import type { ListenRows, SessionLook } from '../domain/session-store.ts'
+
+type OpenedRow = {
+  readonly session: number
+  /** Of its principal. */
+  readonly subCell: ReturnType<SqlConnection['textCell']>
+  readonly perSubMax: number
+}
 
 export type SessionPeers = {
   readonly listens: ListenRows
@@ -17,7 +24,10 @@ export type SessionPeers = {
   tell(query: SqlQuery, sessions: readonly number[]): readonly Promise<unknown>[]
   look(): Promise<SessionLook>
   watch(wake: () => void): () => void
-  readonly freshMs: number
+  /** Whether there may be others. */
+  readonly isShared: boolean
+  /** Takes a session back that was just opened, if its principal has more than it may; returns whether it did. */
+  takeBackBeyond(query: SqlQuery, opened: OpenedRow): Promise<boolean>
   /** What the others know of the use of a session may be as late as this, milliseconds, given the idle time. */
   seenLateMs(idleMs: number): number
   /** SQL for the place of the next version, given SQL for what this process takes for it. */
@@ -38,7 +48,8 @@ export const createSolePeers = (underWay: () => Iterable<number>): SessionPeers 
     return { isKnown: true, changed, hasOthers: false, hasListensElsewhere: false }
   },
   watch: () => () => undefined,
-  freshMs: Number.POSITIVE_INFINITY,
+  isShared: false,
+  takeBackBeyond: async () => false,
   seenLateMs: () => 0,
   placeSql: (known) => known,
   leave: async () => undefined,

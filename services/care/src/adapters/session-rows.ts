@@ -13,9 +13,6 @@ import type { SessionPeers } from './session-peers.ts'
 
 const OPEN = `INSERT INTO mcp_sessions VALUES ($1, $2, $3, $4, NULL, $8, $5, $6, $7, 1, 0, NULL, $8, $8)
   ON CONFLICT (number) DO UPDATE SET seen_at_ms = excluded.seen_at_ms WHERE mcp_sessions.id = excluded.id RETURNING changes`
-/** The one that was just opened, if it is one too many. */
-const REFUSE = `DELETE FROM mcp_sessions
-  WHERE number = $1 AND (SELECT count(*) FROM mcp_sessions WHERE sub = $2) > CAST($3 AS bigint) RETURNING number`
 const CHANGE = 'UPDATE mcp_sessions SET changes = changes + 1 WHERE number = $1 RETURNING changes'
 const LEVEL =
   'UPDATE mcp_sessions SET log_level = $2, changes = changes + 1 WHERE number = $1 RETURNING changes'
@@ -57,7 +54,7 @@ const GONE: ChangeOutcome = { kind: 'gone' }
 const outcomeOf = ([row]: readonly Changed[]): ChangeOutcome =>
   row === undefined ? GONE : { kind: 'done', changes: row.changes }
 
-type Peers = Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs'>
+type Peers = Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs' | 'takeBackBeyond'>
 type Change<Kind extends SessionChange['kind']> = Extract<SessionChange, { kind: Kind }>
 
 /** What applies changes, in a transaction. Applying one again does no harm, since an answer may have been lost. */
@@ -126,22 +123,14 @@ export class SessionChanges {
   async #open(query: SqlQuery, change: Change<'opened'>): Promise<ChangeOutcome> {
     const { opened, perSubMax, session } = change
     const { assistant, frames, user } = opened.carried
-    const sub = this.#textCell(opened.sub)
-    const cells = [
-      session,
-      opened.id,
-      sub,
-      this.#scopesCell(opened.scopes),
-      user,
-      assistant,
-      frames,
-    ]
-    const [added, refused] = await Promise.all([
-      query<Changed>(OPEN, [...cells, this.#nowMs()]),
-      query(REFUSE, [session, sub, perSubMax]),
+    const subCell = this.#textCell(opened.sub)
+    const texts = [opened.id, subCell, this.#scopesCell(opened.scopes)]
+    const [added, isTooMany] = await Promise.all([
+      query<Changed>(OPEN, [session, ...texts, user, assistant, frames, this.#nowMs()]),
+      this.#peers.takeBackBeyond(query, { session, subCell, perSubMax }),
     ])
     // Its number may be another's.
-    return refused.length > 0 || added.length === 0 ? { kind: 'too-many' } : outcomeOf(added)
+    return isTooMany || added.length === 0 ? { kind: 'too-many' } : outcomeOf(added)
   }
 
   async #subscribed(query: SqlQuery, change: Change<'subscribed'>): Promise<ChangeOutcome> {

@@ -11,7 +11,7 @@ CREATE TABLE audit_rows (
 CREATE INDEX audit_rows_rejected ON audit_rows (sequence) WHERE outcome = 'rejected';
 CREATE TABLE mcp_sessions (
   number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL,
   sub TEXT NOT NULL,
   scopes TEXT NOT NULL,
   log_level TEXT,
@@ -25,7 +25,6 @@ CREATE TABLE mcp_sessions (
   silent_since_ms INTEGER, -- while none has
   seen_at_ms INTEGER NOT NULL -- when it was last in use, or a little later
 ) STRICT;
-CREATE INDEX mcp_sessions_by_sub ON mcp_sessions (sub);
 CREATE TABLE mcp_subscriptions (
   session INTEGER NOT NULL,
   uri TEXT NOT NULL,

@@ -36,7 +36,7 @@ export type SessionChange = { readonly session: number } & (
   | {
       readonly kind: 'opened'
       readonly opened: NewSession
-      /** How many sessions its principal may have. */
+      /** How many sessions its principal may have at all processes; whoever is the only one has counted them. */
       readonly perSubMax: number
     }
   | {
@@ -177,8 +177,8 @@ export type SessionStore = {
   look(): Promise<SessionLook>
   /** Calls back whenever another process may have changed something; returns what stops it. */
   watch(wake: () => void): () => void
-  /** How long after a look its process may tell by it, milliseconds: it may have slept, and another may tell instead. */
-  readonly freshMs: number
+  /** Whether other processes may change the sessions. */
+  readonly isShared: boolean
   /** Stores a change behind what was asked before. */
   commit(change: SessionChange): Promise<ChangeOutcome>
   /** Removes sessions that are over; each is returned to one process. */

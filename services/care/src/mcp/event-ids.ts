@@ -10,14 +10,18 @@ export type EventIds = ReturnType<typeof createEventIds>
 
 export function createEventIds(key: Uint8Array) {
   const blocks = createSealedBlocks(key)
-  const block = Buffer.alloc(BLOCK_BYTES)
   return {
-    write(session: number, { assistant, frames, user }: Position): string {
-      block.writeUInt32BE(session, 0)
-      block.writeUIntBE(user, USER_AT, LEAF_BYTES)
-      block.writeUIntBE(assistant, ASSISTANT_AT, LEAF_BYTES)
-      block.writeUInt16BE(frames, FRAMES_AT)
-      return blocks.seal(block)
+    write(session: number, positions: readonly Position[]): readonly string[] {
+      if (positions.length === 0) return []
+      const all = Buffer.allocUnsafe(positions.length * BLOCK_BYTES)
+      for (const [index, { assistant, frames, user }] of positions.entries()) {
+        const at = index * BLOCK_BYTES
+        all.writeUInt32BE(session, at)
+        all.writeUIntBE(user, at + USER_AT, LEAF_BYTES)
+        all.writeUIntBE(assistant, at + ASSISTANT_AT, LEAF_BYTES)
+        all.writeUInt16BE(frames, at + FRAMES_AT)
+      }
+      return blocks.sealEach(all)
     },
     /** The position in an id of that session; undefined for any other text. */
     read(session: number, id: string): Position | undefined {

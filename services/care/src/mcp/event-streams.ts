@@ -112,7 +112,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
     const { eventIds, from } = this.options
-    const id = eventIds.write(this.session.number, from)
+    const [id] = eventIds.write(this.session.number, [from])
     this.write(`retry: ${this.#retryMs}\nid: ${id}\ndata: \n\n`)
     this.pump()
   }
@@ -210,11 +210,13 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     const { eventIds, onUpdate } = this.options
     const { session } = this
     let events = ''
-    for (const { isUpdate, position, text } of happening.framesFor(
-      this.#listener,
-      this.#position,
-    )) {
-      events += `id: ${eventIds.write(session.number, position)}\n${text}`
+    const frames = happening.framesFor(this.#listener, this.#position)
+    const ids = eventIds.write(
+      session.number,
+      frames.map(({ position }) => position),
+    )
+    for (const [at, { isUpdate, position, text }] of frames.entries()) {
+      events += `id: ${ids[at]}\n${text}`
       if (isBefore(session.carried, position)) session.carried = position
       if (happening.slot.audience === 'user') this.framesSent += 1
       if (isUpdate) onUpdate(happening.uri, happening.version)

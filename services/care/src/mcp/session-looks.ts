@@ -7,13 +7,16 @@ import type { SessionLook, SessionStore } from '../domain/session-store.ts'
 import type { Sizes } from './journal-pages.ts'
 
 type SessionLooksDeps = {
-  readonly store: Pick<SessionStore, 'look' | 'freshMs'>
+  readonly store: Pick<SessionStore, 'look' | 'isShared'>
   /** Sizes of the journals as far as this process knows. */
   readonly sizes: () => Sizes
   /** Has this process know that much of the journals. */
   readonly learnSizes: (sizes: Sizes) => Promise<void>
   readonly adopt: (look: SessionLook) => Promise<void>
 }
+
+/** What was read longer ago may be another process's to tell, milliseconds. */
+const FRESH_MS = 1_000
 
 export class SessionLooks {
   readonly #deps: SessionLooksDeps
@@ -34,11 +37,16 @@ export class SessionLooks {
 
   /** Whether the last look is young enough to tell by: a process that slept must not speak for streams that others have now. */
   get isFresh(): boolean {
-    return performance.now() - this.#beganAtMs <= this.#deps.store.freshMs
+    return !this.#deps.store.isShared || performance.now() - this.#beganAtMs <= FRESH_MS
   }
 
-  /** Looks, after what is under way. Rejects with `RecordStoreUnavailable`. */
-  again(): Promise<void> {
+  /** Looks, after what is under way, unless the only process has told of all versions. Rejects with `RecordStoreUnavailable`. */
+  async again(): Promise<void> {
+    const isBehind = countVersions(this.#deps.sizes()) > countVersions(this.sizes)
+    if (isBehind || this.#deps.store.isShared) await this.#lookAgain()
+  }
+
+  #lookAgain(): Promise<void> {
     if (this.#current === undefined) return this.#begin()
     this.#next ??= this.#current
       .catch(() => undefined)

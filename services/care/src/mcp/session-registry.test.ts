@@ -1,6 +1,6 @@
 // C5, C25: what a client asked of its session is as it was answered, whichever process it asked, and also while the store fails.
 import { manualClock } from '@tallystick/service-kit'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSessionStore } from '../adapters/session-commits.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
@@ -17,10 +17,13 @@ let store: SessionStore
 let registry: SessionRegistry
 let session: McpSession
 let fill = 1
-const openRegistry = async (sessions: SessionStore): Promise<SessionRegistry> => {
+const openRegistry = async (
+  sessions: SessionStore,
+  limits = DEFAULT_MCP_LIMITS,
+): Promise<SessionRegistry> => {
   const made = new SessionRegistry({
     clock,
-    limits: DEFAULT_MCP_LIMITS,
+    limits,
     store: sessions,
     sizes: () => ({ user: 3, assistant: 4 }),
     learnSizes: async () => undefined,
@@ -92,6 +95,30 @@ test('C5: scopes that could not be stored hold at once, and are stored by the ne
   expect(await store.restore()).toMatchObject({ sessions: [{ scopes: [] }] })
 })
 
+test('C5: sessions that are opened at once are no more than their principal may have, nor than there may be', async () => {
+  const limits = { ...DEFAULT_MCP_LIMITS, sessionsPerSubMax: 4, sessionsMax: 6 }
+  const bounded = await openRegistry(store, limits)
+  const open = async (sub: string) => {
+    const opening = Array.from({ length: 9 }, () => bounded.open({ ...principal, sub }))
+    return (await Promise.all(opening)).filter((each) => each !== undefined)
+  }
+  // One is open already.
+  expect(await open('host')).toHaveLength(3)
+  expect(await open('other')).toHaveLength(2)
+  expect(bounded.count).toBe(6)
+  expect((await store.restore()).sessions).toHaveLength(6)
+})
+
+test('C25: the only process finds a session without asking the store, whatever is being changed', async () => {
+  const [looks, finds] = [vi.spyOn(store, 'look'), vi.spyOn(store, 'find')]
+  const subscribing = registry.subscribe(session, TEA)
+  expect(await registry.find(session.id)).toBe(session)
+  await subscribing
+  expect(await registry.find(session.id)).toBe(session)
+  expect(looks).not.toHaveBeenCalled()
+  expect(finds).not.toHaveBeenCalled()
+})
+
 test('C25: a change that another made meanwhile is adopted with the own one, in whatever order both are heard of', async () => {
   await store.commit({ kind: 'level', session: session.number, logLevel: 'error' })
   await registry.subscribe(session, TEA)
@@ -107,6 +134,7 @@ test('C25: a subscription whose commit is not answered yet is known to whoever l
     await answer.promise
     return outcome
   }
+  Object.defineProperty(store, 'isShared', { value: true })
   const look = store.look.bind(store)
   const { number } = session
   store.look = async () => ({ ...(await look()), changed: [{ number, changes: 9 }] })

@@ -60,6 +60,8 @@ export class SessionRegistry {
   readonly #byId = new Map<string, McpSession>()
   readonly #byNumber = new Map<number, McpSession>()
   readonly #countBySub = new Map<string, number>()
+  /** Principals of the sessions that are being opened here, by number. */
+  readonly #opening = new Map<number, string>()
   #cancelSweep: (() => void) | undefined
   readonly looks: SessionLooks
 
@@ -106,12 +108,28 @@ export class SessionRegistry {
 
   /** Opens a session for a principal; undefined if that would exceed a limit (C5). Its row is there when it resolves. */
   async open({ sub, scopes }: Principal): Promise<McpSession | undefined> {
-    const { limits, clock, randomBytes } = this.#deps
     await this.looks.again()
-    if (this.#byId.size >= limits.sessionsMax) return undefined
-    if ((this.#countBySub.get(sub) ?? 0) >= limits.sessionsPerSubMax) return undefined
-    const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
+    if (!this.#hasRoom(sub)) return undefined
     const number = this.#drawNumber()
+    this.#opening.set(number, sub)
+    try {
+      return await this.#openAs(number, { sub, scopes })
+    } finally {
+      this.#opening.delete(number)
+    }
+  }
+
+  #hasRoom(sub: string): boolean {
+    const { sessionsMax, sessionsPerSubMax } = this.#deps.limits
+    const opening = [...this.#opening].filter(([number]) => !this.#byNumber.has(number))
+    const ofSub = opening.filter(([, opener]) => opener === sub).length
+    const open = this.#countBySub.get(sub) ?? 0
+    return this.#byId.size + opening.length < sessionsMax && open + ofSub < sessionsPerSubMax
+  }
+
+  async #openAs(number: number, { sub, scopes }: Principal): Promise<McpSession | undefined> {
+    const { limits, clock, randomBytes } = this.#deps
+    const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
     const carried = { ...this.looks.sizes, frames: 0 }
     const opened = { number, id, sub, scopes, carried }
     const perSubMax = limits.sessionsPerSubMax
@@ -323,7 +341,7 @@ export class SessionRegistry {
   #drawNumber(): number {
     for (;;) {
       const number = Buffer.from(this.#deps.randomBytes(NUMBER_BYTES)).readUInt32BE()
-      if (!this.#byNumber.has(number)) return number
+      if (!this.#byNumber.has(number) && !this.#opening.has(number)) return number
     }
   }
 
