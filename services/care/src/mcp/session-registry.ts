@@ -8,13 +8,14 @@ import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isBefore } from '../domain/position.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
-import type {
-  ChangeOutcome,
-  RestoredSessions,
-  SessionChange,
-  SessionLook,
-  SessionStore,
-  StoredSession,
+import {
+  type ChangeOutcome,
+  type RestoredSessions,
+  SEEN_LATE_PART,
+  type SessionChange,
+  type SessionLook,
+  type SessionStore,
+  type StoredSession,
 } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
@@ -48,8 +49,6 @@ const SESSION_ID_BYTES = 24
 const NUMBER_BYTES = 4
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
-/** Rows say when their session was last in use, at most this part of the idle time late: not every request writes. */
-const SEEN_PART = 1 / 4
 
 /** A stream that may begin: its number among those of the session, and how far those before it have told. */
 type TakenStream = Pick<StoredSession, 'streamEpoch'>
@@ -362,7 +361,7 @@ export class SessionRegistry {
     for (const session of only === undefined ? this.all() : [only]) {
       if (session.waiting !== undefined) session.lastSeenMs = nowMs
       const { keptSeenMs, lastSeenMs } = session
-      if (lastSeenMs !== keptSeenMs && nowMs - keptSeenMs >= idleMs * SEEN_PART)
+      if (lastSeenMs !== keptSeenMs && nowMs - keptSeenMs >= idleMs * SEEN_LATE_PART)
         used.set(session, lastSeenMs)
     }
     const seen = new Map([...used].map(([{ number }, usedAtMs]) => [number, usedAtMs]))
