@@ -21,7 +21,7 @@ import {
   type SweptSession,
 } from '../domain/session-store.ts'
 import { bringBackRows } from './bring-back-rows.ts'
-import { createSolePeers, type SessionPeers } from './session-peers.ts'
+import type { SessionPeers } from './session-peers.ts'
 import { beginAlone, findSessions, keepNote, SessionChanges } from './session-rows.ts'
 import type { SideRows } from './side-rows.ts'
 import { readUnheard } from './unheard-rows.ts'
@@ -46,6 +46,26 @@ type SessionStoreOptions = {
   /** The time that all processes share. */
   readonly clock: Pick<Clock, 'unixMs'>
 }
+
+/** The only process: memory is as new as its own changes, of which `underWay` has those that are not answered yet. */
+const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
+  process: () => 'sole',
+  listens: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
+  enter: async () => true,
+  begin: () => [],
+  tell: () => [],
+  look: async () => {
+    // Read behind the commit that they wait for.
+    const changed = [...underWay()].map((number) => ({ number, changes: Number.POSITIVE_INFINITY }))
+    return { isKnown: true, changed, hasOthers: false, hasListensElsewhere: false }
+  },
+  watch: () => () => undefined,
+  isShared: false,
+  takeBackBeyond: async () => false,
+  seenLateMs: () => 0,
+  placeSql: (known) => known,
+  leave: async () => undefined,
+})
 
 class SessionCommits implements SessionStore {
   readonly #rows: SideRows

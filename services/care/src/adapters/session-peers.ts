@@ -1,4 +1,4 @@
-// The processes that serve the same sessions, as the engine has them: on SQLite there is one.
+// The processes that serve the same sessions, as the engine has them.
 import type { SqlConnection, SqlQuery } from '@tallystick/journal-store'
 import type { ListenRows, SessionLook } from '../domain/session-store.ts'
 
@@ -34,23 +34,3 @@ export type SessionPeers = {
   placeSql(known: string): string
   leave(): Promise<void>
 }
-
-/** The only process: memory is as new as its own changes, of which `underWay` has those that are not answered yet. */
-export const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
-  process: () => 'sole',
-  listens: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
-  enter: async () => true,
-  begin: () => [],
-  tell: () => [],
-  look: async () => {
-    // Read behind the commit that they wait for.
-    const changed = [...underWay()].map((number) => ({ number, changes: Number.POSITIVE_INFINITY }))
-    return { isKnown: true, changed, hasOthers: false, hasListensElsewhere: false }
-  },
-  watch: () => () => undefined,
-  isShared: false,
-  takeBackBeyond: async () => false,
-  seenLateMs: () => 0,
-  placeSql: (known) => known,
-  leave: async () => undefined,
-})
