@@ -161,13 +161,12 @@ function openVerifier(
 ) {
   const mac = sides.engine === 'postgres' ? openRowMac(config, 'verdicts') : undefined
   const on = { unixMs: () => clock.unixMs(), onProblem }
-  const countProcesses = () => process.living()
   return createChainVerifier({
     store,
     clock,
     isoOf,
-    countProcesses,
-    ...restsOf(store.journals, countProcesses),
+    countProcesses: () => process.living(),
+    ...restsOf(store.journals),
     shared: mac && { lease, verdicts: openVerdictRows(sides, mac, on) },
   })
 }

@@ -41,13 +41,10 @@ export async function* slicesOf(
 }
 
 /** Rests of the replays of each journal, and of whoever has a token. */
-export const restsOf = (
-  journals: Readonly<Record<Audience, { readonly size: number }>>,
-  countProcesses?: () => number,
-) => ({
+export const restsOf = (journals: Readonly<Record<Audience, { readonly size: number }>>) => ({
   rests: {
-    user: createRests(() => journals.user.size, { countProcesses }),
-    assistant: createRests(() => journals.assistant.size, { countProcesses }),
+    user: createRests(() => journals.user.size),
+    assistant: createRests(() => journals.assistant.size),
   },
   restOfReaders: () => () => nextTurn(),
 })
@@ -63,8 +60,8 @@ export async function chainsById(
   return new Map(ordered.map((chain) => [chain[0], chain]))
 }
 
-/** A replay works so much of the time, at all processes together: writes keep nine tenths. */
-const WORK_PART = 1 / 10
+/** How many times its slice's duration a replay rests: writes keep nine tenths of the time. */
+const REST_FACTOR = 9
 /** Rests if something was written within this time; several slices may pass before a write gets through. */
 const WRITES_RECENT_MS = 500
 
@@ -74,29 +71,21 @@ const WRITES_RECENT_MS = 500
  */
 export function createRests(
   journalSize: () => number,
-  {
-    countProcesses = () => 1,
-    nextTurn: turn = () => nextTurn(),
-    nowMs = () => performance.now(),
-    pause: wait = (ms) => pause(ms),
-  }: {
-    readonly nowMs?: () => number
-    readonly pause?: (ms: number) => Promise<void>
-    readonly nextTurn?: () => Promise<void>
-    /** Those that serve the same records. */
-    readonly countProcesses?: (() => number) | undefined
-  } = {},
+  time = {
+    nowMs: () => performance.now(),
+    pause: (ms: number) => pause(ms),
+    nextTurn: () => nextTurn(),
+  },
 ): () => () => Promise<void> {
   let [size, writtenAtMs] = [journalSize(), Number.NEGATIVE_INFINITY]
   return () => {
-    let fromMs = nowMs()
+    let fromMs = time.nowMs()
     return async () => {
-      const endMs = nowMs()
-      if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), endMs]
-      const isWritten = endMs - writtenAtMs < WRITES_RECENT_MS
-      const restPerWork = countProcesses() / WORK_PART - 1
-      await (isWritten ? wait((endMs - fromMs) * restPerWork) : turn())
-      fromMs = nowMs()
+      const nowMs = time.nowMs()
+      if (journalSize() !== size) [size, writtenAtMs] = [journalSize(), nowMs]
+      const isWritten = nowMs - writtenAtMs < WRITES_RECENT_MS
+      await (isWritten ? time.pause((nowMs - fromMs) * REST_FACTOR) : time.nextTurn())
+      fromMs = time.nowMs()
     }
   }
 }
