@@ -61,7 +61,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};`
 /**
  * What adds rows to one journal and moves its head on. It runs with its owner's rights, so that the service's role appends to a
  * journal and changes no row of it. Where a step gives the journal another column, the function without it stays for processes
- * of the release before.
+ * of the release before, until the schema is contracted.
  */
 function appendSql(journal: string, { columns, table }: PostgresJournalTable): string {
   const names = columns.map(({ name }) => name)
@@ -80,6 +80,14 @@ BEGIN
     SELECT expected_size / 256 + n - 1, hash FROM unnest(node_hashes) WITH ORDINALITY AS nodes (hash, n);
 END $$;`
 }
+
+/** Removes that function as releases before had it. */
+const dropOlderAppendSql = ({ columns, table }: PostgresJournalTable): string => `
+DO $$ DECLARE older regprocedure; BEGIN
+  FOR older IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = 'append_${table}'
+    AND oid <> 'append_${table}(bigint, bytea, bytea[], bytea[], ${columns.map(({ type }) => `${type}[]`).join(', ')})'::regprocedure
+  LOOP EXECUTE 'DROP FUNCTION ' || older; END LOOP;
+END $$`
 
 const JOURNALS_SCHEMA = new URL('./postgres-journals.schema.sql', import.meta.url)
 
@@ -136,7 +144,7 @@ async function expand(
 /** Removes what only processes of releases before needed. None of them runs, and none begins meanwhile. */
 async function contract(
   line: PostgresLine,
-  { migrations }: PostgresStoreKind<string>,
+  { journals, migrations }: PostgresStoreKind<string>,
   { contracted, version }: Versions,
 ): Promise<number> {
   if (version !== migrations.length)
@@ -148,6 +156,8 @@ async function contract(
   )
   if (older.length > 0) throw new Error(`processes of the release before serve it: ${older.length}`)
   for (const step of migrations.slice(contracted)) await line.run(partsOf(step).contract)
+  for (const table of Object.values<PostgresJournalTable>(journals))
+    await line.run(dropOlderAppendSql(table))
   return version
 }
 

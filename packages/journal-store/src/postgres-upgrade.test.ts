@@ -36,6 +36,12 @@ const onProblem = (error: unknown): void => {
   throw error
 }
 
+/** How many parameters each function has that appends. */
+async function countCells(owner: string): Promise<readonly number[]> {
+  const found = `SELECT pronargs::int AS given FROM pg_proc WHERE proname = 'append_notes' ORDER BY 1`
+  return (await runSql(owner, found)).rows.map(({ given }: { given: number }) => given)
+}
+
 describe.skipIf(postgresMissing !== undefined)(
   `C44: two releases${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
@@ -110,6 +116,26 @@ describe.skipIf(postgresMissing !== undefined)(
       await migrate(AFTER_NEXT)
       await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 3/)
       await (await serve(NEXT, 'next')).end()
+    })
+
+    it('a journal that gets another column is appended to as before until the schema is contracted, and then no more', async () => {
+      const { notes } = NEXT.journals
+      const columns = [...notes.columns, { name: 'words', type: 'bigint' } as const]
+      const expand = 'ALTER TABLE notes ADD COLUMN words bigint'
+      const longer: typeof OLD = {
+        ...OLD,
+        journals: { ...OLD.journals, notes: { ...notes, columns } },
+        migrations: [...OLD.migrations, expand],
+      }
+      await migrate(OLD)
+      const old = await serve(OLD, 'old')
+      await migrate(longer)
+      expect(await appendText(old.store, 'a note')).toBe(0)
+      const [before = 0] = await countCells(owner)
+      expect(await countCells(owner)).toEqual([before, before + 1])
+      await old.end()
+      await migrate(longer, 'contract')
+      expect(await countCells(owner)).toEqual([before + 1])
     })
 
     it('a new store has nothing of before, and only a program of the schema contracts it', async () => {

@@ -1,24 +1,70 @@
 /** Asks whether a write would be committed now, for `/ready` (S13): a database can answer every read and commit nothing. */
 
 import { keepFinding } from './keep-finding.ts'
-import { COMMITS_WAIT, MAKE_OWN, PostgresConnection } from './postgres-connection.ts'
+import {
+  COMMITS_WAIT,
+  MAKE_OWN,
+  PostgresConnection,
+  type PostgresRun,
+} from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
+import { sqlCodeOf } from './postgres-line.ts'
 import { messageOf, type WriteTrouble } from './unavailable.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
 const LIMITS = { answerMs: 1_000, findMs: 300 }
 
+/** A server whose disk is full is often set to this; the message that makes a commit's own is no write to it. */
+const READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean AS is_read_only"
+const TAKES_NO_WRITES = 'the database server takes no writes'
+const HEADS_LOCKED =
+  'writes wait: another session of the database has locked the heads of the journals'
+/** What the server says of a lock that it waited for too long. */
+const LOCK_TIMEOUT = '55P03'
+
 /** The public words: those of the driver name hosts. */
 function describeTrouble(message: string): WriteTrouble {
-  if (message.endsWith(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
-  return { reason: 'database_unavailable', sentence: 'no database server commits in time' }
+  const says = (sentence: string): boolean => message.endsWith(sentence)
+  if (says(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
+  if (says(HEADS_LOCKED)) return { reason: 'writes_locked', sentence: HEADS_LOCKED }
+  const sentence = says(TAKES_NO_WRITES) ? TAKES_NO_WRITES : 'no database server commits in time'
+  return { reason: 'database_unavailable', sentence }
 }
 
-export function openWriteProbe(door: PostgresDoor, onProblem: (error: unknown) => void) {
+/** Rejects if nobody can append to the journals: their heads stay locked, and nothing is written meanwhile. */
+async function requireHeads(connection: PostgresConnection, schema: string): Promise<void> {
+  const countEntries = async (): Promise<number> => {
+    const sizes = `SELECT sum(size)::bigint AS entries FROM ${schema}.journals`
+    const run: PostgresRun<readonly { readonly entries: number }[]> = (query) => query(sizes)
+    return (await connection.transaction(run, 'relaxed'))[0]?.entries ?? 0
+  }
+  const before = await countEntries()
+  try {
+    await connection.transaction((query) => query(`SELECT FROM ${schema}.take_heads()`), 'relaxed')
+  } catch (error) {
+    if (sqlCodeOf(causeOf(error)) !== LOCK_TIMEOUT) throw error
+    if ((await countEntries()) === before) throw new Error(HEADS_LOCKED, { cause: error })
+  }
+}
+
+const causeOf = (error: unknown): unknown =>
+  error instanceof Error && error.cause !== undefined ? error.cause : error
+
+/** Asks for a commit, and for the lock of whoever appends if the database has journals in a schema. */
+export function openWriteProbe(
+  door: PostgresDoor,
+  onProblem: (error: unknown) => void,
+  { schema }: { readonly schema?: string } = {},
+) {
   const connection = new PostgresConnection(door, LIMITS)
   const look = async (): Promise<WriteTrouble | undefined> => {
     try {
-      await connection.transaction((query) => query(MAKE_OWN))
+      await connection.transaction(async (query) => {
+        const [row] = await query<{ readonly is_read_only: boolean }>(READ_ONLY)
+        if (row?.is_read_only === true) throw new Error(TAKES_NO_WRITES)
+        await query(MAKE_OWN)
+      })
+      if (schema !== undefined) await requireHeads(connection, schema)
       return undefined
     } catch (error) {
       onProblem(error)

@@ -198,7 +198,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
         throw error
       },
     )
-    const probe = openWriteProbe(door, onProblem)
+    const probe = openWriteProbe(door, onProblem, postgres.POSTGRES_RECORDS)
     const sides = postgresSideRows(opened.store)
     const { store } = opened
     const peers = postgres.openPostgresSessionPeers(door, { ...place, store, onProblem })

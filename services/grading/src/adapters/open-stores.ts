@@ -113,7 +113,7 @@ export async function openStores(
     { onProblem },
   )
   const process = await openPostgresProcess(door, POSTGRES_LEDGER, { onProblem })
-  const probe = openWriteProbe(door, onProblem)
+  const probe = openWriteProbe(door, onProblem, POSTGRES_LEDGER)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,
     polling: openPolledStore(ledger, poller),
