@@ -163,6 +163,7 @@ describe('C37: the words of a sentence', () => {
     ['en', 'For 10 mos. Then 2 yrs.', 'For 10 months. Then 2 years.'],
     ['en', '1 mo, 3 mths, 15 mins', '1 month, 3 months, 15 minutes'],
     ['en', 'Once a wk, few hrs, in Dec. stop', 'Once a week, few hours, in December stop'],
+    ['en', 'Ask Jan. Nothing will mar it.', 'Ask Jan. Nothing will mar it.'],
     ['de', 'Fr. Roy und Hr. Dr. Weiß', 'Frau Roy und Herr Doktor Weiß'],
     ['de', 'z. B. Tee, inkl. Milch, 2 Wo.', 'zum Beispiel Tee, inklusive Milch, 2 Wochen.'],
     ['es', 'Srta. Ruiz, Dña. Ana, 2 sem.', 'señorita Ruiz, doña Ana, 2 semanas.'],

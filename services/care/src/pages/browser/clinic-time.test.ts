@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { useEnglishHead } from '../page-head.fixture.ts'
-import { clinicTime } from './words.ts'
+import { clinicTime, timeText } from './words.ts'
 
 useEnglishHead('echo', 'Pacific/Kiritimati')
 
@@ -13,4 +13,11 @@ it('C37: a record’s time is the clinic’s, as its age is, and says so where t
   expect(clinicTime(Date.UTC(2026, 10, 28, 12))).toMatch(/11\/29\/2026, 2:00\sAM GMT\+14/)
   vi.stubEnv('TZ', 'Pacific/Kiritimati')
   expect(clinicTime(Date.UTC(2026, 10, 28, 12))).toMatch(/^11\/29\/2026, 2:00\sAM$/)
+})
+
+it('C39: a moment of another day says its day: a sign-in that ends tomorrow, a verdict of yesterday', () => {
+  const now = Date.UTC(2026, 10, 28, 12)
+  expect(timeText(now, now)).not.toContain('2026')
+  for (const hours of [-24, 24])
+    expect(timeText(new Date(now + hours * 3_600_000).toISOString(), now)).toContain('2026')
 })

@@ -1,19 +1,11 @@
 /** What a list of records may claim: "now" only while the service is heard (C39). */
-import { clinicTime, localeOfPage, word } from './words.ts'
+import { clinicTime, timeText, word } from './words.ts'
 
 /** A stream says something at least every 15 s (C3): after a longer silence nobody knows what holds. */
 const SILENCE_MS = 15_000
 /** An age that is read, not watched, moves in these steps. */
 const STEP_SECONDS = 5
 const MINUTE_SECONDS = 60
-
-/** With the day, once it is not today's. */
-function timeText(unixMs: number, nowMs: number): string {
-  const time = new Date(unixMs)
-  return time.toDateString() === new Date(nowMs).toDateString()
-    ? time.toLocaleTimeString(localeOfPage())
-    : time.toLocaleString(localeOfPage())
-}
 
 /** A moment for paper. */
 export const dayText = (unixMs: number): string => clinicTime(unixMs, { month: 'long' })

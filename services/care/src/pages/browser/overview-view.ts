@@ -2,7 +2,7 @@
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import type { ChainVerdict, PublicReceipt, VerifyPayload } from '../../wire/verify.ts'
 import { readableUri } from './read-record.ts'
-import { countWord, localeOfPage, word } from './words.ts'
+import { countWord, timeText, word } from './words.ts'
 
 /** Most chains that the page shows, as many as a person can look through; the verdict and /verify cover them all. */
 const ROWS_MAX = 100
@@ -34,8 +34,7 @@ export function showVerdict(answer: VerifyPayload): void {
   const { chains, receipts, versions, intact, checkedAt } = answer
   pageElement('verdict').className = `note verdict ${intact ? 'good' : 'bad'}`
   put('verdict-words', verdictWords(answer))
-  const time = new Date(checkedAt).toLocaleTimeString(localeOfPage())
-  put('verdict-facts', word('replayedAt', { time }))
+  put('verdict-facts', word('replayedAt', { time: timeText(checkedAt) }))
   put('chain-count', String(chains.length))
   put('version-count', String(versions))
   const sealed = receipts.filter(({ encrypted }) => encrypted)

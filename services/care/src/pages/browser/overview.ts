@@ -9,7 +9,7 @@ import {
 import type { VerifyPayload } from '../../wire/verify.ts'
 import { showChains, showNoVerdict, showVerdict } from './overview-view.ts'
 import { areNamesPrivate } from './read-record.ts'
-import { localeOfPage, word } from './words.ts'
+import { timeText, word } from './words.ts'
 
 /** How often what is cheap is asked, and the verdict again after a failure. */
 const REFRESH_MS = 5_000
@@ -82,7 +82,7 @@ function showAge(): void {
   const isSilent = waitingSinceMs !== undefined && nowMs - waitingSinceMs > SILENCE_MS
   const shownMs = isPrivate || isSilent ? answeredMs : verdictMs
   if (shownMs === undefined) return put('now-title', word('notRead'))
-  const time = new Date(shownMs).toLocaleTimeString(localeOfPage())
+  const time = timeText(shownMs, nowMs)
   const isOld = isSilent || nowMs - shownMs > OLD_MS
   put('now-title', word(isOld ? 'asItWas' : 'rightNow', { time }))
   if (isSilent && !isPrivate) showNoVerdict(word('nothingSince', { time }))

@@ -3,7 +3,7 @@ import { fetchInTime, Unreachable } from '@tallystick/service-kit/browser'
 import { isWriter } from '../../domain/scopes.ts'
 import type { PrincipalAnswer } from '../../wire/principal.ts'
 import { elementText } from '../../wire/text-of-others.ts'
-import { localeOfPage, word } from './words.ts'
+import { timeText, word } from './words.ts'
 
 export type SignIn =
   | { readonly kind: 'none' }
@@ -72,7 +72,7 @@ export function signInWords(signIn: SignIn, isReader = false): string {
   if (signIn.kind === 'refused') return refusalWords(signIn.why)
   const parts = {
     name: signIn.label ?? nameOfPrincipal(signIn.sub),
-    until: new Date(signIn.expiresAt).toLocaleTimeString(localeOfPage()),
+    until: timeText(signIn.expiresAt),
   }
   return word(mayPublish(signIn) || isReader ? 'signedIn' : 'signedInReader', parts)
 }

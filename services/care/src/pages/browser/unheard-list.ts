@@ -13,7 +13,7 @@ import { elementText } from '../../wire/text-of-others.ts'
 import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
 import { chainOf } from './read-record.ts'
 import { nameOfPrincipal } from './sign-in.ts'
-import { clinicTime, countWord, localeOfPage, word, wordAround } from './words.ts'
+import { clinicTime, countWord, timeText, word, wordAround } from './words.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
@@ -62,7 +62,7 @@ function showLists(found: UnheardAnswer | undefined): void {
 /** Shows them for the token that the page has at the time. */
 export function showUnheard(tokenOf: () => string): { ask(): Promise<void> } {
   let timer: ReturnType<typeof setTimeout> | undefined
-  let known = ''
+  let knownMs: number | undefined
   const once = async (): Promise<void> => {
     clearTimeout(timer)
     timer = setTimeout(() => void once(), ASK_MS)
@@ -70,11 +70,11 @@ export function showUnheard(tokenOf: () => string): { ask(): Promise<void> } {
     const found = token === '' ? undefined : await ask(token)
     pageElement('unheard-unknown').hidden = typeof found !== 'string'
     if (typeof found === 'string') {
-      const parts = { time: known, why: found }
-      const name = known === '' ? 'unheardUnknown' : 'unheardUnknownSince'
+      const parts = { time: knownMs === undefined ? '' : timeText(knownMs), why: found }
+      const name = knownMs === undefined ? 'unheardUnknown' : 'unheardUnknownSince'
       return put('unheard-unknown', word(name, parts))
     }
-    known = found === undefined ? '' : new Date().toLocaleTimeString(localeOfPage())
+    knownMs = found === undefined ? undefined : Date.now()
     return showLists(found)
   }
   return { ask: once }

@@ -66,6 +66,14 @@ export function clinicTime(at: number | string, options: Intl.DateTimeFormatOpti
 
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const
 
+/** A moment by the reader's clock, with the day once it is not today's. */
+export function timeText(at: number | string, nowMs = Date.now()): string {
+  const time = new Date(at)
+  return time.toDateString() === new Date(nowMs).toDateString()
+    ? time.toLocaleTimeString(localeOfPage())
+    : time.toLocaleString(localeOfPage())
+}
+
 /** For times and dates; an English page has them as its reader's browser does. */
 export const localeOfPage = (): string | undefined => {
   const { language } = words()
