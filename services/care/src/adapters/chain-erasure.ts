@@ -50,7 +50,7 @@ export const findByNumber = (
   })
 
 /** Erases a chain. Fails with RecordStoreUnavailable for records that these keys do not seal. */
-export async function eraseChainOf(
+export async function eraseChainIn(
   named: NamedChain,
   by: DoneBy,
   { keys, source, transaction }: MarkedStore & { readonly keys: ChainKeys },

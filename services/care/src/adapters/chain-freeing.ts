@@ -16,7 +16,7 @@ export type FreedChain =
 const FREE = 'UPDATE chains SET freed = $1 WHERE id = $2'
 const FREES = 'SELECT chain, at, actor, reason FROM frees ORDER BY at, chain'
 
-export const freeChainOf = (
+export const freeChainIn = (
   slot: ChainSlot,
   { at, actor, reason }: DoneBy,
   { transaction }: Pick<MarkedStore, 'transaction'>,

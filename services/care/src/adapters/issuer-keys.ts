@@ -99,7 +99,7 @@ export class IssuerKeys {
   async #attempt(): Promise<void> {
     const { clock, issuer, onProblem } = this.#options
     try {
-      const jwks = await fetchJson(await keyAddressOf(this.#options))
+      const jwks = await fetchJson(await findKeyAddress(this.#options))
       const find = createLocalJWKSet(jwks as JSONWebKeySet)
       this.#kept = { find, mark: JSON.stringify(jwks), fetchedAtMs: clock.unixMs() }
       this.#backOff.succeeded()
@@ -112,7 +112,7 @@ export class IssuerKeys {
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() })
 
-async function keyAddressOf({ issuer, jwksUri }: IssuerKeysOptions): Promise<string> {
+async function findKeyAddress({ issuer, jwksUri }: IssuerKeysOptions): Promise<string> {
   if (jwksUri !== undefined) return jwksUri
   const { origin, pathname } = new URL(issuer)
   // Where an issuer publishes its metadata: OpenID's place, then RFC 8414's.

@@ -32,8 +32,8 @@ import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
 import { endSessions } from './bring-back-rows.ts'
-import { type ErasedChain, eraseChainOf, type MarkedStore } from './chain-erasure.ts'
-import { type FreedChain, freeChainOf, freesIn } from './chain-freeing.ts'
+import { type ErasedChain, eraseChainIn, type MarkedStore } from './chain-erasure.ts'
+import { type FreedChain, freeChainIn, freesIn } from './chain-freeing.ts'
 import type { ChainKeys } from './chain-keys.ts'
 import { backupChainKeys } from './chain-keys-file.ts'
 import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
@@ -59,13 +59,13 @@ export type StoreConfig = {
 } & KeysPlace
 
 /** What opening a store needs; the store closes the keys. */
-const recordsOf = async (config: StoreConfig) => ({
-  ...ownerOf(config),
+const prepareRecords = async (config: StoreConfig) => ({
+  ...loadOwner(config),
   keys: config.SEAL_KEYS && (await openKeys(config, config.SEAL_KEYS)),
 })
 
 /** The key that signs checkpoints, made beside the file if there is none. Throws RecordStoreUnavailable. */
-const ownerOf = (config: StoreConfig): StoreOwner => ({
+const loadOwner = (config: StoreConfig): StoreOwner => ({
   databasePath: config.DATABASE_PATH,
   checkpointSeed:
     checkpointSeedOf(config) ?? loadCheckpointSeed(config.DATABASE_PATH, RecordStoreUnavailable),
@@ -184,7 +184,7 @@ async function openProcessPlace(
 
 async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine> {
   const { DATABASE_PATH, DATABASE_URL } = config
-  const options = { ...(await recordsOf(config)), ...opening }
+  const options = { ...(await prepareRecords(config)), ...opening }
   const { keys, onProblem } = options
   if (DATABASE_URL !== undefined) {
     const { openPostgresRecordStore, openWriteProbe, PostgresDoor, ...postgres } =
@@ -240,7 +240,7 @@ export async function openRecordReader(
   config: StoreConfig,
 ): Promise<Pick<RecordStore, 'verify' | 'exportLines' | 'journals' | 'close'>> {
   const { DATABASE_URL } = config
-  const options = await recordsOf(config)
+  const options = await prepareRecords(config)
   if (DATABASE_URL === undefined) return openSqliteRecordReader(options)
   const { openPostgresRecordReader } = await loadPostgres()
   return openPostgresRecordReader({ ...options, ...serverOf(DATABASE_URL) })
@@ -286,7 +286,7 @@ export async function moveStores(
   const { moveToPostgres, moveToSqlite, RECORDS_MOVE } = await loadPostgres()
   await using keys = config.SEAL_KEYS && (await openKeys(config, config.SEAL_KEYS))
   const heads = await (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
-    owner: ownerOf(config),
+    owner: loadOwner(config),
     server: serverOf(config.DATABASE_URL),
     filePath: toFile ?? config.DATABASE_PATH,
     keyRing: keys?.ownRing,
@@ -327,7 +327,7 @@ export async function acceptStore(
 
 async function signAsFound(config: StoreConfig) {
   const { DATABASE_URL } = config
-  const owner = ownerOf(config)
+  const owner = loadOwner(config)
   if (DATABASE_URL === undefined) return acceptSqliteBackup<Audience>(RECORDS, owner)
   await acceptKeysPlace(config)
   const { acceptPostgresBackup, POSTGRES_RECORDS } = await loadPostgres()
@@ -381,14 +381,14 @@ export async function eraseChain(
 ): Promise<ErasedChain> {
   await requireCommits(place)
   await using keys = await openKeys(place, keyRing, 'exist')
-  return await withRecords(place, (records) => eraseChainOf(slot, by, { ...records, keys }))
+  return await withRecords(place, (records) => eraseChainIn(slot, by, { ...records, keys }))
 }
 
 /** Moves a topic's chain aside (C47). */
 export const freeChain = (
   place: KeysPlace,
   { by, slot }: { readonly slot: ChainSlot; readonly by: DoneBy },
-): Promise<FreedChain> => withRecords(place, (records) => freeChainOf(slot, by, records))
+): Promise<FreedChain> => withRecords(place, (records) => freeChainIn(slot, by, records))
 
 export const listFrees = (place: KeysPlace): Promise<readonly KeptFree[]> =>
   withRecords(place, ({ source }) => freesIn(source))

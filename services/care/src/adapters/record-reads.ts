@@ -100,7 +100,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     },
     erased: () => erasedChains(source),
     freed: async () => (await ask<ChainRow>(sql.lastFreed)).map(namedChain),
-    versions: (query) => versionsOf(source, sealFor, query),
+    versions: (query) => readVersions(source, sealFor, query),
     heads: async (query) => {
       const rows = await withinReach<FoundRow>(source, 'heads', query)
       const chains = foundChains(rows)
@@ -120,12 +120,12 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
         return { patient, domain, audience, sequence: id, latestVersion, firstSince }
       })
     },
-    names: (query) => namesOf(source, query),
+    names: (query) => readNames(source, query),
   } satisfies Partial<RecordStore>
 }
 
 /** Versions of a chain in order, by any spelling of its names. */
-async function versionsOf(
+async function readVersions(
   { ask, sql }: RecordSource,
   sealFor: ChainSeals['sealFor'],
   { slot, after, limit }: Parameters<RecordStore['versions']>[0],
@@ -203,7 +203,7 @@ async function withinReach<Row extends readonly [number, ...unknown[]]>(
     .slice(0, limit)
 }
 
-async function namesOf(
+async function readNames(
   { ask, sql }: RecordSource,
   { limit, of, prefix, reach }: NamesQuery,
 ): Promise<readonly string[]> {

@@ -33,9 +33,9 @@ import { readUnheard } from './unheard-rows.ts'
 const NOTES_MAX = 50_000
 
 /** A change, and whoever waits for it. */
-type Asked = {
+type WaitingChange = {
   readonly change: SessionChange
-  readonly waiting: PromiseWithResolvers<ChangeOutcome>
+  readonly answer: PromiseWithResolvers<ChangeOutcome>
 }
 
 type SessionStoreOptions = {
@@ -73,7 +73,7 @@ class SessionCommits implements SessionStore {
   readonly #onProblem: (error: unknown) => void
   readonly #peers: SessionPeers
   readonly #changes: SessionChanges
-  #asked: Asked[] = []
+  #waiting: WaitingChange[] = []
   #notes: SessionNote[] = []
   #isClosed = false
   #isOverfull = false
@@ -115,14 +115,14 @@ class SessionCommits implements SessionStore {
 
   async commit(change: SessionChange): Promise<ChangeOutcome> {
     if (this.#isClosed) throw new RecordStoreUnavailable('the sessions are closed')
-    const waiting = Promise.withResolvers<ChangeOutcome>()
+    const answer = Promise.withResolvers<ChangeOutcome>()
     const { session } = change
     this.#underWay.set(session, (this.#underWay.get(session) ?? 0) + 1)
-    this.#asked.push({ change, waiting })
+    this.#waiting.push({ change, answer })
     // Whoever waits is told.
     this.flush().catch(() => undefined)
     try {
-      return await waiting.promise
+      return await answer.promise
     } finally {
       const left = (this.#underWay.get(session) ?? 1) - 1
       if (left === 0) this.#underWay.delete(session)
@@ -164,19 +164,19 @@ class SessionCommits implements SessionStore {
   }
 
   async #write(): Promise<void> {
-    const [asked, notes] = [this.#asked, this.#notes]
-    if (asked.length + notes.length === 0) return
-    this.#asked = []
+    const [waiting, notes] = [this.#waiting, this.#notes]
+    if (waiting.length + notes.length === 0) return
+    this.#waiting = []
     this.#notes = []
     try {
       const outcomes = await this.#writeTogether(
-        asked.map(({ change }) => change),
+        waiting.map(({ change }) => change),
         notes,
       )
-      for (const [at, { waiting }] of asked.entries())
-        waiting.resolve(outcomes[at] ?? { kind: 'gone' })
+      for (const [at, { answer }] of waiting.entries())
+        answer.resolve(outcomes[at] ?? { kind: 'gone' })
     } catch (error) {
-      for (const { waiting } of asked) waiting.reject(error)
+      for (const { answer } of waiting) answer.reject(error)
       this.#notes = [...notes, ...this.#notes]
       throw error
     }
@@ -187,7 +187,7 @@ class SessionCommits implements SessionStore {
     notes: readonly SessionNote[],
   ): Promise<readonly ChangeOutcome[]> {
     const { engine } = this.#rows
-    const asked = changes.map(({ session }) => session)
+    const changed = changes.map(({ session }) => session)
     const noted = notes.flatMap((note) => ('session' in note ? [note.session] : []))
     const left = notes.flatMap((note) => (note.kind === 'left' ? [note.session] : []))
     const opens = changes.some(({ kind }) => kind === 'opened')
@@ -195,11 +195,16 @@ class SessionCommits implements SessionStore {
     return this.#rows.transaction(
       async (query) => {
         // Sent without waiting, in their order.
-        const locks = this.#peers.begin(query, [...new Set([...asked, ...noted])], opens)
-        const kept = notes.map((note) => keepNote(query, note, this.#nowMs()))
-        const made = changes.map((change) => this.#changes.apply(query, change))
-        const told = this.#peers.tell(query, [...new Set([...asked, ...left])])
-        const [outcomes] = await Promise.all([Promise.all(made), ...locks, ...kept, ...told])
+        const locks = this.#peers.begin(query, [...new Set([...changed, ...noted])], opens)
+        const keeping = notes.map((note) => keepNote(query, note, this.#nowMs()))
+        const applying = changes.map((change) => this.#changes.apply(query, change))
+        const telling = this.#peers.tell(query, [...new Set([...changed, ...left])])
+        const [outcomes] = await Promise.all([
+          Promise.all(applying),
+          ...locks,
+          ...keeping,
+          ...telling,
+        ])
         return outcomes
       },
       isSynced ? 'synced' : 'relaxed',

@@ -214,8 +214,8 @@ export async function findSessions(
           read<SubscriptionRow>(SUBSCRIPTIONS),
         ])
       : await Promise.all([
-          eachOf<SessionRow>(read, `${SESSIONS} WHERE number = $1`, wanted),
-          eachOf<SubscriptionRow>(read, `${SUBSCRIPTIONS} WHERE session = $1`, wanted),
+          readEach<SessionRow>(read, `${SESSIONS} WHERE number = $1`, wanted),
+          readEach<SubscriptionRow>(read, `${SUBSCRIPTIONS} WHERE session = $1`, wanted),
         ])
   const bySession = Map.groupBy(subscriptions, ({ session }) => session)
   return found.map(
@@ -233,7 +233,7 @@ export async function findSessions(
   )
 }
 
-async function eachOf<Row extends Readonly<Record<string, unknown>>>(
+async function readEach<Row extends Readonly<Record<string, unknown>>>(
   read: SqlQuery,
   text: string,
   numbers: readonly number[],

@@ -31,7 +31,7 @@ export type SideRows = SqlConnection
 const DAMAGED: ReadonlySet<unknown> = new Set([11, 26])
 
 /** What to do about a damaged file. An empty one in its place would make revoked tokens good again, so nobody makes it unasked. */
-function repairOf(error: unknown, path: string): string {
+function explainRepair(error: unknown, path: string): string {
   const isDamaged =
     error instanceof Error && 'errcode' in error && DAMAGED.has(Number(error.errcode) & 0xff)
   return isDamaged
@@ -49,7 +49,7 @@ export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write')
     return new SqliteConnection(database, RecordStoreUnavailable)
   } catch (error) {
     const cause = error instanceof RecordStoreUnavailable ? error.cause : error
-    throw new RecordStoreUnavailable(messageOf(error) + repairOf(cause, path), { cause })
+    throw new RecordStoreUnavailable(messageOf(error) + explainRepair(cause, path), { cause })
   }
 }
 

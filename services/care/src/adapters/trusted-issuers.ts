@@ -54,8 +54,8 @@ export function createTrustedIssuers(options: TrustedIssuersOptions) {
   const issuers = new Map<unknown, Issuer>(
     options.issuers.map((trust) => {
       const { issuer, jwks_uri: jwksUri } = trust
-      const asked = { issuer, jwksUri, clock, countProcesses, onProblem }
-      return [issuer, { trust, keys: new IssuerKeys(asked) }]
+      const keysOptions = { issuer, jwksUri, clock, countProcesses, onProblem }
+      return [issuer, { trust, keys: new IssuerKeys(keysOptions) }]
     }),
   )
   const verified = new BoundedMap<string, Verified>(VERIFIED_MAX)
@@ -107,7 +107,7 @@ function readToken(
   const { alg, typ } = decodeProtectedHeader(token)
   const algorithm = ALGORITHMS.get(alg)
   if (alg === undefined || algorithm === undefined) return { failure: 'bad_alg' }
-  const iss = issuerOf(token)
+  const iss = readIssuer(token)
   if (iss === undefined) return { failure: 'malformed' }
   const issuer = issuers.get(iss)
   // Signed by none of the trusted keys.
@@ -129,7 +129,7 @@ function isType(typ: unknown, expected: string | undefined): boolean {
   return expected === undefined ? USUAL_TYPES.has(plain(typ)) : plain(typ) === plain(expected)
 }
 
-function issuerOf(token: string): string | undefined {
+function readIssuer(token: string): string | undefined {
   try {
     return decodeJwt(token).iss
   } catch {

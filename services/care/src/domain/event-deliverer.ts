@@ -66,7 +66,7 @@ type DelivererDeps = {
 }
 
 /** A subscription as this process delivers it. */
-type Held = {
+type Delivery = {
   subscription: EventSubscription
   backOff: BackOff
   /** Set while it waits for a retry. */
@@ -75,8 +75,8 @@ type Held = {
 
 export class EventDeliverer {
   readonly #deps: DelivererDeps
-  readonly #held = new Map<string, Held>()
-  readonly #byPatient = new Map<string, Set<Held>>()
+  readonly #byId = new Map<string, Delivery>()
+  readonly #byPatient = new Map<string, Set<Delivery>>()
   readonly #runs = new FairRuns({
     runningMax: RUNNING_MAX,
     perOwnerMax: RUNNING_PER_SUB_MAX,
@@ -115,7 +115,7 @@ export class EventDeliverer {
 
   /** Subscriptions that this process delivers. */
   count(): number {
-    return this.#held.size
+    return this.#byId.size
   }
 
   /** Looks for work, now and again after a while. */
@@ -150,7 +150,7 @@ export class EventDeliverer {
     this.#closed.abort()
     this.#stopHearing()
     this.#cancelLook?.()
-    for (const held of this.#held.values()) this.#drop(held)
+    for (const delivery of this.#byId.values()) this.#drop(delivery)
   }
 
   #isHeld(): boolean {
@@ -160,7 +160,7 @@ export class EventDeliverer {
   /** Begins anew if the lease is held anew, and delivers nothing more if it is not; returns whether it is held. */
   #keepLease(): boolean {
     if (this.#isHeld()) return true
-    for (const held of this.#held.values()) this.#drop(held)
+    for (const delivery of this.#byId.values()) this.#drop(delivery)
     this.#epoch = this.#deps.lease.epoch()
     this.#place = placeBehind(this.#deps.store.journals)
     return this.#epoch !== undefined
@@ -178,7 +178,7 @@ export class EventDeliverer {
       while (this.#isGrown) {
         this.#isGrown = false
         // A subscription that comes reads what is behind its own place.
-        if (this.#held.size === 0) this.#place = placeBehind(this.#deps.store.journals)
+        if (this.#byId.size === 0) this.#place = placeBehind(this.#deps.store.journals)
         else await this.#wakeBehind()
       }
     } finally {
@@ -194,7 +194,7 @@ export class EventDeliverer {
     if (last !== undefined) this.#place = Math.max(this.#place, last.place + 1)
     if (rows.length === ROWS_LOOKED_MAX) this.#isGrown = true
     for (const patient of new Set(rows.map((row) => row.patient)))
-      for (const held of this.#byPatient.get(patient) ?? []) this.#poke(held)
+      for (const delivery of this.#byPatient.get(patient) ?? []) this.#poke(delivery)
   }
 
   #report(error: unknown): void {
@@ -205,49 +205,49 @@ export class EventDeliverer {
     const { clock, subscriptions } = this.#deps
     if (this.#closed.signal.aborted || !this.#keepLease()) return
     await subscriptions.removeExpired(clock.unixMs())
-    const kept = await subscriptions.versions()
-    for (const [id, { subscription }] of this.#held)
-      if (kept.get(id) !== subscription.refresh) await this.#reload(id)
-    for (const id of kept.keys()) if (!this.#held.has(id)) await this.#reload(id)
+    const versions = await subscriptions.versions()
+    for (const [id, { subscription }] of this.#byId)
+      if (versions.get(id) !== subscription.refresh) await this.#reload(id)
+    for (const id of versions.keys()) if (!this.#byId.has(id)) await this.#reload(id)
     await this.#wakeBehind()
   }
 
   async #reload(id: string): Promise<void> {
     const found = await this.#deps.subscriptions.find(id)
-    const known = this.#held.get(id)
+    const known = this.#byId.get(id)
     if (found === undefined) {
       if (known !== undefined) this.#drop(known)
       return
     }
     const { chance, clock } = this.#deps
     const backOff = createBackOff({ ...RETRY, clock, chance })
-    const held: Held = Object.assign(known ?? {}, { subscription: found, backOff })
-    held.cancelWait?.()
-    held.cancelWait = undefined
-    this.#held.set(id, held)
+    const delivery: Delivery = Object.assign(known ?? {}, { subscription: found, backOff })
+    delivery.cancelWait?.()
+    delivery.cancelWait = undefined
+    this.#byId.set(id, delivery)
     const { patient } = found
-    this.#byPatient.set(patient, (this.#byPatient.get(patient) ?? new Set()).add(held))
-    this.#poke(held)
+    this.#byPatient.set(patient, (this.#byPatient.get(patient) ?? new Set()).add(delivery))
+    this.#poke(delivery)
   }
 
-  #drop(held: Held): void {
-    const { id, patient } = held.subscription
-    held.cancelWait?.()
-    this.#held.delete(id)
+  #drop(delivery: Delivery): void {
+    const { id, patient } = delivery.subscription
+    delivery.cancelWait?.()
+    this.#byId.delete(id)
     const others = this.#byPatient.get(patient)
-    others?.delete(held)
+    others?.delete(delivery)
     if (others?.size === 0) this.#byPatient.delete(patient)
   }
 
-  #poke({ cancelWait, subscription: { id, isActive, sub } }: Held): void {
+  #poke({ cancelWait, subscription: { id, isActive, sub } }: Delivery): void {
     if (cancelWait === undefined && isActive) this.#runs.add(id, sub)
   }
 
   /** Delivers the next rows, a few at a time so that other subscriptions get their share. */
   async #run(id: string): Promise<void> {
-    const held = this.#held.get(id)
-    if (held === undefined || held.cancelWait !== undefined) return
-    const { subscription } = held
+    const delivery = this.#byId.get(id)
+    if (delivery === undefined || delivery.cancelWait !== undefined) return
+    const { subscription } = delivery
     const { cursor, domain, patient, scopes } = subscription
     const reach = reachWithin(reachOf(scopes), patient)
     if (reach.length === 0) return
@@ -255,16 +255,16 @@ export class EventDeliverer {
       const to = placeBehind(this.#deps.store.journals)
       const query = { reach, domain, from: cursor, to, limit: ROWS_READ }
       const rows = await this.#deps.store.behind(query)
-      if (!(await this.#passGone(held, rows[0]?.place ?? to))) return
+      if (!(await this.#passGone(delivery, rows[0]?.place ?? to))) return
       for (const row of rows) {
         // A refresh set where it continues.
-        if (held.subscription.refresh !== subscription.refresh) return
-        if (!(await this.#deliver(held, row))) return
+        if (delivery.subscription.refresh !== subscription.refresh) return
+        if (!(await this.#deliver(delivery, row))) return
       }
-      if (rows.length === ROWS_READ) this.#poke(held)
+      if (rows.length === ROWS_READ) this.#poke(delivery)
     } catch (error) {
       this.#report(error)
-      this.#waitAfterFailure(held)
+      this.#waitAfterFailure(delivery)
     }
   }
 
@@ -272,46 +272,46 @@ export class EventDeliverer {
    * A delivery that failed waits at the cursor. If its version was erased or freed meanwhile, it waits no more, and counts for
    * nothing when another fails; false if the run ends there.
    */
-  async #passGone(held: Held, next: number): Promise<boolean> {
-    const { cursor, failedSinceMs } = held.subscription
+  async #passGone(delivery: Delivery, next: number): Promise<boolean> {
+    const { cursor, failedSinceMs } = delivery.subscription
     if (failedSinceMs === undefined || next === cursor) return true
-    held.backOff.succeeded()
-    return this.#note(held, { ...held.subscription, ...HEALTHY, cursor: next })
+    delivery.backOff.succeeded()
+    return this.#note(delivery, { ...delivery.subscription, ...HEALTHY, cursor: next })
   }
 
   /** Delivers one write; false if the run ends there. */
-  async #deliver(held: Held, row: PlacedVersion): Promise<boolean> {
+  async #deliver(delivery: Delivery, row: PlacedVersion): Promise<boolean> {
     const { clock, cursorText, deliver, observe, onHeard, store } = this.#deps
-    const { subscription } = held
+    const { subscription } = delivery
     const behind = row.place + 1
     const cursor = cursorText(subscription.sub, behind)
     const found = await readEvent(store, { row, cursor })
     // Judged last: nothing happens between this and the sending.
-    const verdict = held.subscription === subscription ? this.#judge(held, row) : 'stop'
+    const verdict = delivery.subscription === subscription ? this.#judge(delivery, row) : 'stop'
     if (verdict === 'stop') return false
-    if (verdict === 'revoked' || verdict === 'expired') return this.#end(held, verdict)
+    if (verdict === 'revoked' || verdict === 'expired') return this.#end(delivery, verdict)
     const done = { ...subscription, cursor: behind }
     if (found === undefined || verdict === 'skip') {
       // Erased, or outside the grant: there is nothing left to deliver, even if earlier attempts failed.
-      held.backOff.succeeded()
-      return this.#note(held, { ...done, ...HEALTHY })
+      delivery.backOff.succeeded()
+      return this.#note(delivery, { ...done, ...HEALTHY })
     }
     const outcome = await deliver(subscription, found.event, this.#closed.signal)
     // Cut at the end of the process, or refreshed meanwhile: it is delivered again.
     if (this.#closed.signal.aborted && outcome.kind === 'failed') return false
-    if (held.subscription.refresh !== subscription.refresh) return false
+    if (delivery.subscription.refresh !== subscription.refresh) return false
     if (row.audience === 'user') observe({ kind: 'delivery', outcome: outcome.kind })
-    if (outcome.kind === 'failed') return this.#fail(held, row, outcome.reason)
-    held.backOff.succeeded()
-    if (outcome.kind === 'refused') return this.#note(held, done)
+    if (outcome.kind === 'failed') return this.#fail(delivery, row, outcome.reason)
+    delivery.backOff.succeeded()
+    if (outcome.kind === 'refused') return this.#note(delivery, done)
     if (found.isLatest) onHeard(found.record)
-    return this.#note(held, { ...done, ...HEALTHY, lastDeliveryAtMs: clock.unixMs() })
+    return this.#note(delivery, { ...done, ...HEALTHY, lastDeliveryAtMs: clock.unixMs() })
   }
 
-  #judge(held: Held, row: PlacedVersion): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
+  #judge(delivery: Delivery, row: PlacedVersion): 'send' | 'skip' | 'stop' | 'revoked' | 'expired' {
     const { clock, isRevoked } = this.#deps
-    const { subscription } = held
-    const isKept = this.#held.get(subscription.id) === held && this.#isHeld()
+    const { subscription } = delivery
+    const isKept = this.#byId.get(subscription.id) === delivery && this.#isHeld()
     if (!isKept || this.#closed.signal.aborted) return 'stop'
     if (subscription.expiresAtMs <= clock.unixMs()) return 'expired'
     // When the token was issued is not kept: a revocation of its principal names it by its jti, if it has one.
@@ -320,48 +320,48 @@ export class EventDeliverer {
     return mayRead(subscription.scopes, row) ? 'send' : 'skip'
   }
 
-  async #end(held: Held, reason: 'revoked' | 'expired'): Promise<false> {
-    this.#drop(held)
-    await this.#deps.subscriptions.remove(held.subscription)
+  async #end(delivery: Delivery, reason: 'revoked' | 'expired'): Promise<false> {
+    this.#drop(delivery)
+    await this.#deps.subscriptions.remove(delivery.subscription)
     this.#deps.observe({ kind: 'ended', reason })
     return false
   }
 
   /** Stores how far a subscription got; false if it has changed meanwhile, or another process delivers. */
-  async #note(held: Held, after: EventSubscription): Promise<boolean> {
+  async #note(delivery: Delivery, after: EventSubscription): Promise<boolean> {
     // Whoever slept is refused by the store, too.
     const epoch = this.#isHeld() ? this.#epoch : undefined
     const isNoted = epoch !== undefined && (await this.#deps.subscriptions.note(after, epoch))
-    if (isNoted && held.subscription.refresh === after.refresh) {
-      held.subscription = after
+    if (isNoted && delivery.subscription.refresh === after.refresh) {
+      delivery.subscription = after
       return true
     }
-    if (!isNoted && this.#held.get(after.id) === held && this.#keepLease())
+    if (!isNoted && this.#byId.get(after.id) === delivery && this.#keepLease())
       await this.#reload(after.id)
     return false
   }
 
-  async #fail(held: Held, row: PlacedVersion, lastError: EventFailure): Promise<false> {
-    const of = held.subscription
+  async #fail(delivery: Delivery, row: PlacedVersion, lastError: EventFailure): Promise<false> {
+    const { subscription } = delivery
     const nowMs = this.#deps.clock.unixMs()
-    const failedSinceMs = of.failedSinceMs ?? nowMs
+    const failedSinceMs = subscription.failedSinceMs ?? nowMs
     const isActive = nowMs - failedSinceMs < SUSPENDED_AFTER_MS
     // First, so that a refresh in the meantime can cancel the wait.
-    if (isActive) this.#waitAfterFailure(held)
+    if (isActive) this.#waitAfterFailure(delivery)
     const failed = { isActive, lastError, failedSinceMs, cursor: row.place }
-    const isNoted = await this.#note(held, { ...of, ...failed })
+    const isNoted = await this.#note(delivery, { ...subscription, ...failed })
     if (isNoted && !isActive && row.audience === 'user')
       this.#deps.observe({ kind: 'ended', reason: 'suspended' })
     return false
   }
 
-  #waitAfterFailure(held: Held): void {
+  #waitAfterFailure(delivery: Delivery): void {
     const { clock } = this.#deps
-    if (this.#closed.signal.aborted || this.#held.get(held.subscription.id) !== held) return
-    held.cancelWait?.()
-    held.cancelWait = clock.after(held.backOff.failed(), () => {
-      held.cancelWait = undefined
-      this.#poke(held)
+    if (this.#closed.signal.aborted || this.#byId.get(delivery.subscription.id) !== delivery) return
+    delivery.cancelWait?.()
+    delivery.cancelWait = clock.after(delivery.backOff.failed(), () => {
+      delivery.cancelWait = undefined
+      this.#poke(delivery)
     })
   }
 }

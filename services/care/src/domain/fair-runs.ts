@@ -35,7 +35,7 @@ export class FairRuns {
     if (this.#isStopped) return
     for (const [id, owner] of this.#ready) {
       if (this.#running.size >= runningMax) return
-      const own = [...this.#running.values()].filter((one) => one.owner === owner)
+      const own = [...this.#running.values()].filter((run) => run.owner === owner)
       if (this.#running.has(id) || own.length >= perOwnerMax) continue
       this.#ready.delete(id)
       this.#running.set(id, { owner, ended: this.#run(id) })

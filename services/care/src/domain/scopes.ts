@@ -116,7 +116,7 @@ export function reachOf(scopes: readonly string[]): readonly Reach[] {
 export function isOfHousehold(scopes: readonly string[]): boolean {
   return (
     CARE_SCOPES.every((scope) => !scopes.includes(scope)) &&
-    CARE_SCOPES.some((scope) => scopes.some((one) => patientOf(one, scope) !== undefined))
+    CARE_SCOPES.some((scope) => scopes.some((granted) => patientOf(granted, scope) !== undefined))
   )
 }
 
@@ -125,7 +125,7 @@ export function isWithin(
   reach: readonly Reach[],
 ): boolean {
   const name = normalName(patient)
-  return reach.some((one) => one.audience === audience && (one.patient ?? name) === name)
+  return reach.some((part) => part.audience === audience && (part.patient ?? name) === name)
 }
 
 /** The part of a reach that is one patient's; all of it without a patient. */
@@ -135,6 +135,6 @@ export function reachWithin(
 ): readonly Reach[] {
   if (patient === undefined) return reach
   return reach
-    .filter((one) => (one.patient ?? patient) === patient)
+    .filter((part) => (part.patient ?? patient) === patient)
     .map(({ audience }) => ({ audience, patient }))
 }

@@ -161,7 +161,7 @@ export function ownClaims(
   const { sub, jti = claims['uti'], aud, iat, nbf = iat } = claims
   if (typeof iat !== 'number' || isOtherKind(claims, issuer)) return undefined
   const accepted = [audience, ...(issuer.audience ?? [])]
-  const isForUs = [aud].flat().some((each) => accepted.some((one) => one === each))
+  const isForUs = [aud].flat().some((named) => accepted.some((own) => own === named))
   const named = (value: unknown): unknown =>
     typeof value === 'string' && value !== '' ? `${issuer.issuer}|${value}` : undefined
   return {

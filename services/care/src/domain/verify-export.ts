@@ -178,7 +178,7 @@ class ExportCheck {
   #requireEntries(journal: Audience, upTo: number): void {
     const state = this.#journal(journal)
     const { uri, within } = this.#header ?? {}
-    const isPart = within?.some((one) => one.audience === journal && one.patient !== undefined)
+    const isPart = within?.some((part) => part.audience === journal && part.patient !== undefined)
     if (uri === undefined && isPart !== true && state.nextEntry < upTo)
       this.#problems.push(`the ${journal} journal lacks the entry of leaf ${state.nextEntry}`)
     state.nextEntry = Math.max(state.nextEntry, upTo)

@@ -20,7 +20,7 @@ describe('C29: what changed in a record', () => {
 
   it('a person who was told ten is told to disregard ten, and every other sentence withdrawn since', () => {
     expect(
-      changedRecord({ held: one, told: one, since: [two, three], newest: three }),
+      changedRecord({ valid: one, lastTold: one, since: [two, three], newest: three }),
     ).toMatchObject({
       uri: 'care://ann/tea',
       revisions: 2,
@@ -34,7 +34,7 @@ describe('C29: what changed in a record', () => {
   })
 
   it('one correction is said as one', () => {
-    const changed = changedRecord({ held: one, told: one, since: [two], newest: two })
+    const changed = changedRecord({ valid: one, lastTold: one, since: [two], newest: two })
     expect(changed.retraction).toBe(
       'Correction from Dr Osei. Please disregard “ten”. It is now “twenty”.',
     )
@@ -42,25 +42,25 @@ describe('C29: what changed in a record', () => {
 
   it('of a record that is newer than that time, the value before the newest is taken back', () => {
     const since = [one, two, three]
-    expect(changedRecord({ held: undefined, told: undefined, since, newest: three })).toMatchObject(
-      {
-        revisions: 3,
-        previousValue: 'twenty',
-        withdrawn: ['ten', 'twenty'],
-      },
-    )
+    expect(
+      changedRecord({ valid: undefined, lastTold: undefined, since, newest: three }),
+    ).toMatchObject({
+      revisions: 3,
+      previousValue: 'twenty',
+      withdrawn: ['ten', 'twenty'],
+    })
   })
 
   it('a first version has nothing to take back', () => {
     expect(
-      changedRecord({ held: undefined, told: undefined, since: [one], newest: one }),
+      changedRecord({ valid: undefined, lastTold: undefined, since: [one], newest: one }),
     ).toMatchObject({ revisions: 1, previousValue: null, withdrawn: [], retraction: undefined })
   })
 
   it('a value that holds again is not withdrawn, and what was said in between is', () => {
     const again = version(3, 'ten')
     expect(
-      changedRecord({ held: one, told: one, since: [two, again], newest: again }),
+      changedRecord({ valid: one, lastTold: one, since: [two, again], newest: again }),
     ).toMatchObject({
       previousValue: 'ten',
       withdrawn: ['twenty'],
@@ -72,11 +72,13 @@ describe('C29: what changed in a record', () => {
 
   it('a confirmed value takes nothing back, and counts as a revision', () => {
     const same = version(2, 'ten')
-    expect(changedRecord({ held: one, told: one, since: [same], newest: same })).toMatchObject({
-      revisions: 1,
-      corrections: 0,
-      withdrawn: [],
-      retraction: undefined,
-    })
+    expect(changedRecord({ valid: one, lastTold: one, since: [same], newest: same })).toMatchObject(
+      {
+        revisions: 1,
+        corrections: 0,
+        withdrawn: [],
+        retraction: undefined,
+      },
+    )
   })
 })

@@ -57,8 +57,8 @@ async function chainsOfPage(context: CallContext, { patient, since, cursor }: Ch
   const limit = context.limits.pageChains + 1
   const chains =
     reach.length === 0 ? [] : await context.store.changedChains({ reach, sinceIso, after, limit })
-  const toldOf = (chain: ChangedChain) => (chain.sequence === sequence ? (toldTo ?? 0) : 0)
-  return { chains, toldOf }
+  const versionTold = (chain: ChangedChain) => (chain.sequence === sequence ? (toldTo ?? 0) : 0)
+  return { chains, versionTold }
 }
 
 /**
@@ -68,21 +68,21 @@ async function chainsOfPage(context: CallContext, { patient, since, cursor }: Ch
 export async function changeOfChain(
   context: CallContext,
   slot: ChainSlot,
-  of: { readonly firstSince: number; readonly after: number; readonly limit: number },
+  range: { readonly firstSince: number; readonly after: number; readonly limit: number },
 ): Promise<ChangedRecord | undefined> {
   const latest = await context.store.latest(slot)
   if (latest.kind !== 'found') return undefined
   noteHeard(context, latest.record)
-  const { after, firstSince, limit } = of
+  const { after, firstSince, limit } = range
   const since = await context.store.versions({ slot, after, limit })
-  const found = async (version: number): Promise<CareRecord | undefined> => {
+  const readVersion = async (version: number): Promise<CareRecord | undefined> => {
     if (version < 1) return undefined
     const read = await context.store.version(slot, version)
     return read.kind === 'found' ? read.record : undefined
   }
-  const held = await found(firstSince - 1)
-  const told = after < firstSince ? held : await found(after)
-  return changedRecord({ newest: inLanguage(context, latest.record), held, told, since })
+  const valid = await readVersion(firstSince - 1)
+  const lastTold = after < firstSince ? valid : await readVersion(after)
+  return changedRecord({ newest: inLanguage(context, latest.record), valid, lastTold, since })
 }
 
 /** What changed for a patient since a time, record by record, as far as the caller may see. */
@@ -91,7 +91,7 @@ export async function changesSince(
   query: ChangesQuery,
 ): Promise<PatientChanges> {
   const { pageChains, pageVersions } = context.limits
-  const { chains, toldOf } = await chainsOfPage(context, query)
+  const { chains, versionTold } = await chainsOfPage(context, query)
   const changed: ChangedRecord[] = []
   const failed: string[] = []
   let room = pageVersions
@@ -103,7 +103,7 @@ export async function changesSince(
       break
     }
     const { firstSince } = chain
-    const after = Math.max(toldOf(chain), firstSince - 1)
+    const after = Math.max(versionTold(chain), firstSince - 1)
     const change = await changeOfChain(context, chain, { firstSince, after, limit: room })
     if (change === undefined) {
       failed.push(chainUri(chain))
@@ -116,26 +116,26 @@ export async function changesSince(
     }
     room -= chain.latestVersion - after
   }
-  const revisions = changed.reduce((sum, one) => sum + one.revisions, 0)
+  const revisions = changed.reduce((sum, each) => sum + each.revisions, 0)
   for (const { uri } of changed) noteRead(context, 'served', uri)
   for (const uri of failed) noteRead(context, 'broken', uri)
   return { changed, revisions, failed, nextCursor }
 }
 
-export function changedRecord(of: {
+export function changedRecord(parts: {
   readonly newest: CareRecord
-  /** The version that held at that time. */
-  readonly held: CareRecord | undefined
+  /** The version that was valid at that time. */
+  readonly valid: CareRecord | undefined
   /** The version before the first of `since`. */
-  readonly told: CareRecord | undefined
+  readonly lastTold: CareRecord | undefined
   /** Versions written since, in ascending order, all or a part of them. */
   readonly since: readonly CareRecord[]
 }): ChangedRecord {
-  const { held, newest, since, told } = of
-  const values = [...(told === undefined ? [] : [told]), ...since].map(({ value }) => value)
+  const { lastTold, newest, since, valid } = parts
+  const values = [...(lastTold === undefined ? [] : [lastTold]), ...since].map(({ value }) => value)
   // If a record is newer than that time, the listener holds the value before the newest, if any.
-  const previousValue = held === undefined ? values.at(-2) : held.value
-  const past = held === undefined ? values : [held.value, ...values]
+  const previousValue = valid === undefined ? values.at(-2) : valid.value
+  const past = valid === undefined ? values : [valid.value, ...values]
   const gone = [...new Set(past)].filter((value) => value !== newest.value)
   const corrections = values.filter((value, at) => at > 0 && value !== values[at - 1]).length
   return {

@@ -34,8 +34,8 @@ export async function complete(
     const reach = reachOf(context.principal.scopes).filter(
       ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
     )
-    const asked = { of: 'patient' as const, prefix: normalName(argument.value), reach }
-    return { completion: await completeName(context, asked) }
+    const query = { of: 'patient' as const, prefix: normalName(argument.value), reach }
+    return { completion: await completeName(context, query) }
   }
   const scheme = TEMPLATE.exec(ref.uri)?.[1]
   if (scheme === undefined) throw unknown('ref: unknown resource template')
@@ -60,7 +60,7 @@ async function completeTemplate(
     return head === undefined ? NOTHING : completeVersions(head.latestVersion, value)
   }
   if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
-  const seen = reachOf(context.principal.scopes).filter((one) => one.audience === audience)
+  const seen = reachOf(context.principal.scopes).filter((part) => part.audience === audience)
   const within = name === 'patient' || patient === '' ? undefined : patient
   return completeName(context, {
     of: name,

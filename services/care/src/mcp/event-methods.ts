@@ -157,9 +157,9 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
       const cursorGiven = cursor == null ? undefined : deps.readCursor(sub, cursor)
       if (cursor != null && cursorGiven === undefined) throw unknownCursor()
       if (found === undefined) await requireRoom(sub)
-      const receiver = receiverOf(delivery, found, clock.unixMs())
+      const receiver = createReceiver(delivery, found, clock.unixMs())
       await requireVerified(signed, { id, receiver })
-      const from = await startOf(deps, {
+      const from = await findStart(deps, {
         reach: reachWithin(reachOf(scopes), args.patient),
         domain: args.domain,
         cursor: earlier(cursorGiven, found?.cursor),
@@ -185,7 +185,7 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
         refreshBefore: new Date(expiresAtMs).toISOString(),
         cursor: deps.cursorText(sub, from.cursor),
         truncated: from.isTruncated,
-        ...(found === undefined ? {} : { deliveryStatus: statusOf(found) }),
+        ...(found === undefined ? {} : { deliveryStatus: describeStatus(found) }),
       }
     },
     'events/unsubscribe': async ({ principal: { client, sub } }, params) => {
@@ -209,25 +209,25 @@ const grantedMs = (asked: number | null | undefined): number =>
     : Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, asked ?? TTL_MAX_MS))
 
 /** The newest secret signs, and the one before it for a while. */
-function receiverOf(
+function createReceiver(
   { secret, url }: { readonly secret: string; readonly url: string },
   found: EventSubscription | undefined,
   nowMs: number,
 ): EventReceiver {
-  const before = found?.receiver.secrets.find((one) => one.secret !== secret)
+  const before = found?.receiver.secrets.find((each) => each.secret !== secret)
   const isNew = before !== undefined && before === found?.receiver.secrets[0]
-  const kept = isNew ? { secret: before.secret, untilMs: nowMs + ROTATION_MS } : before
-  return { url, secrets: [{ secret }, ...(kept === undefined ? [] : [kept])] }
+  const former = isNew ? { secret: before.secret, untilMs: nowMs + ROTATION_MS } : before
+  return { url, secrets: [{ secret }, ...(former === undefined ? [] : [former])] }
 }
 
 const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString())
 
-function statusOf(of: EventSubscription): object {
+function describeStatus(subscription: EventSubscription): object {
   return {
-    active: of.isActive,
-    lastDeliveryAt: iso(of.lastDeliveryAtMs),
-    lastError: of.lastError ?? null,
-    failedSince: iso(of.failedSinceMs),
+    active: subscription.isActive,
+    lastDeliveryAt: iso(subscription.lastDeliveryAtMs),
+    lastError: subscription.lastError ?? null,
+    failedSince: iso(subscription.failedSinceMs),
   }
 }
 
@@ -235,7 +235,7 @@ function statusOf(of: EventSubscription): object {
  * Where a subscription begins: after its cursor, or now; later if its host does not want such old events. A subscription that
  * waits for nothing moves to now.
  */
-async function startOf(
+async function findStart(
   { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
   asked: {
     readonly reach: readonly Reach[]

@@ -32,20 +32,20 @@ export function createJournalFollower(deps: FollowerDeps) {
   const pages = new JournalPages(store, deps.serviceName)
   let end: Position = { ...looks.sizes, frames: 0 }
   /** Everything from `floor` to `end`. */
-  let [floor, kept]: [Position, readonly Happening[]] = [end, []]
+  let [floor, recent]: [Position, readonly Happening[]] = [end, []]
   let [isLooking, isFreeDue, clears] = [false, false, 0]
   /** Since when something may have been written that nobody looked for. */
   let dueMs: number | undefined
 
   const clear = (): void => {
     clears += 1
-    kept = []
+    recent = []
     floor = end
   }
   const keep = (page: Page): void => {
-    const all = [...kept, ...page.happenings]
+    const all = [...recent, ...page.happenings]
     const dropped = all.at(-KEPT_MAX - 1)
-    kept = all.slice(-KEPT_MAX)
+    recent = all.slice(-KEPT_MAX)
     if (dropped !== undefined) floor = dropped.end
     end = page.end
   }
@@ -96,7 +96,7 @@ export function createJournalFollower(deps: FollowerDeps) {
     floor: () => floor,
     /** What is kept from a position on, which is not before `floor`. */
     keptFrom: (from: Position): readonly Happening[] =>
-      kept.slice(kept.findLastIndex((one) => !isBefore(from, one.end)) + 1),
+      recent.slice(recent.findLastIndex(({ end: reached }) => !isBefore(from, reached)) + 1),
     /** Something may have been written. */
     wake,
     /** Chains were erased or freed: nothing of them may be told from memory. */

@@ -94,10 +94,10 @@ export type McpEndpoint = Awaited<ReturnType<typeof createMcpEndpoint>>
 
 /** Takes over an earlier process's sessions. Rejects with `RecordStoreUnavailable`. */
 export async function createMcpEndpoint(deps: McpEndpointDeps) {
-  const { clock, observe = () => undefined, serviceName, sessions: kept, store, version } = deps
+  const { clock, observe = () => undefined, serviceName, sessions, store, version } = deps
   const { isRevoked = () => false, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
-  const flush = createFlush(kept, observe)
+  const flush = createFlush(sessions, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const onProblem = (error: unknown): void => reportUnstored(error, observe)
   const { place, registry, restored } = await openRegistry(deps, {
@@ -119,7 +119,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const unheard = openUnheard(deps, {
     waitMs: limits.unheardMs,
-    onAlert: (one) => observe({ kind: 'unheard', correction: shownUnheard(one) }),
+    onAlert: (stored) => observe({ kind: 'unheard', correction: shownUnheard(stored) }),
     onFailure,
   })
   const streamed = { clock, limits, isRevoked, onFailure }
@@ -136,10 +136,10 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
       observe({ kind: 'stream-ended', reason })
     },
   })
-  const services = servicesOf(deps, { observe, limits, unheard, eventKey: restored.eventKey })
+  const services = createServices(deps, { observe, limits, unheard, eventKey: restored.eventKey })
   const register = registerMethods({ ...services, registry }, onFailure)
   const server = await SessionServer.start({ serviceName, version, register })
-  const guards = guardsOf(deps)
+  const guards = createGuards(deps)
   const { addModernRoute, listens } = openModern(services, {
     ...guards,
     ...streamed,
@@ -147,19 +147,19 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
     place,
-    rows: kept.listens,
+    rows: sessions.listens,
     catchUp: () => registry.looks.again(),
     onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   await unheard.restore(restored, store)
-  const unwatch = watchOthers(kept, { ...shared, observe })
+  const unwatch = watchOthers(sessions, { ...shared, observe })
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
   }
   return {
-    hub: createSessionHub({ ...shared, rows: kept.listens, onProblem }),
+    hub: createSessionHub({ ...shared, rows: sessions.listens, onProblem }),
     ...operating({ ...shared, streams, unwatch }, addRoutes),
   }
 }
@@ -184,7 +184,7 @@ function openRecordIndex(
 }
 
 /** What every method of both revisions needs. */
-function servicesOf(
+function createServices(
   { speech, ...deps }: McpEndpointDeps,
   on: Pick<McpServices, 'limits' | 'unheard'> & {
     readonly observe: (event: McpEvent) => void
@@ -210,15 +210,15 @@ function reportUnstored(error: unknown, observe: Observe): void {
   observe({ kind: 'session-store-failed', error })
 }
 
-const createFlush = (kept: SessionStore, observe: Observe) => (): Promise<void> =>
-  kept.flush().catch((error: unknown) => reportUnstored(error, observe))
+const createFlush = (sessions: SessionStore, observe: Observe) => (): Promise<void> =>
+  sessions.flush().catch((error: unknown) => reportUnstored(error, observe))
 
 /** Looks whenever another process may have changed something, and has streams tell it; returns what stops it. */
 const watchOthers = (
-  kept: SessionStore,
+  sessions: SessionStore,
   { follower, observe, registry }: Pick<McpParts, 'follower' | 'registry'> & { observe: Observe },
 ): (() => void) =>
-  kept.watch(() => {
+  sessions.watch(() => {
     const looking = registry.looks.again()
     looking.then(follower.wake, (error: unknown) => reportUnstored(error, observe))
   })
@@ -348,7 +348,7 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
   }
 }
 
-function guardsOf(deps: McpEndpointDeps) {
+function createGuards(deps: McpEndpointDeps) {
   const { allowedHosts = [], allowedOrigins, baseUrl, scopes, serviceName, tokens } = deps
   const metadataUrl = `${baseUrl}${METADATA_PATH}`
   return {

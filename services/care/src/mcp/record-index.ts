@@ -145,11 +145,11 @@ class AudienceIndex {
 
 export class RecordIndex {
   readonly #store: IndexedStore
-  readonly #of: Readonly<Record<Audience, AudienceIndex>>
+  readonly #byAudience: Readonly<Record<Audience, AudienceIndex>>
 
   constructor(options: IndexOptions) {
     this.#store = options.store
-    this.#of = {
+    this.#byAudience = {
       user: new AudienceIndex('user', options),
       assistant: new AudienceIndex('assistant', options),
     }
@@ -157,17 +157,17 @@ export class RecordIndex {
 
   /** Reads the store ahead of the first search, with rests: others' requests are answered as if it did not. */
   async fill(): Promise<void> {
-    for (const audience of AUDIENCES) await this.#of[audience].current()
+    for (const audience of AUDIENCES) await this.#byAudience[audience].current()
   }
 
   /** Reads ahead no more. */
   close(): void {
-    for (const audience of AUDIENCES) this.#of[audience].close()
+    for (const audience of AUDIENCES) this.#byAudience[audience].close()
   }
 
   /** They are not there any more: none of their words stays. */
   forget(slots: readonly ChainSlot[]): void {
-    for (const slot of slots) this.#of[slot.audience].words.remove(slot)
+    for (const slot of slots) this.#byAudience[slot.audience].words.remove(slot)
   }
 
   /** The records within a reach that words find best, and whether some were not looked at. */
@@ -180,10 +180,12 @@ export class RecordIndex {
     readonly isWhole: boolean
   }> {
     await this.#store.catchUp()
-    const asked = new Set(reach.map(({ audience }) => audience))
-    await Promise.all([...asked].map((audience) => this.#of[audience].currentNow()))
+    const audiences = new Set(reach.map(({ audience }) => audience))
+    await Promise.all([...audiences].map((audience) => this.#byAudience[audience].currentNow()))
     const best = reach
-      .flatMap(({ audience, patient }) => this.#of[audience].words.find(words, { limit, patient }))
+      .flatMap(({ audience, patient }) =>
+        this.#byAudience[audience].words.find(words, { limit, patient }),
+      )
       .toSorted((left, right) => right.score - left.score)
       .slice(0, limit)
     const heads = await Promise.all(best.map(({ slot }) => this.#store.head(slot)))
@@ -191,6 +193,9 @@ export class RecordIndex {
       const head = heads[at]
       return head === undefined ? [] : [{ ...each, head }]
     })
-    return { found, isWhole: [...asked].every((audience) => !this.#of[audience].isFull) }
+    return {
+      found,
+      isWhole: [...audiences].every((audience) => !this.#byAudience[audience].isFull),
+    }
   }
 }

@@ -158,7 +158,7 @@ export async function readResource(
   context: CallContext,
   { uri }: ReadResourceRequestParams,
 ): Promise<Result> {
-  const card = cards(context.serviceName).find((one) => one.uri === uri)
+  const card = cards(context.serviceName).find((each) => each.uri === uri)
   if (card !== undefined)
     return {
       contents: [{ uri, mimeType: card.mimeType, text: cardPage(textsIn(context.language)) }],

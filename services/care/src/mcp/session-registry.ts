@@ -159,9 +159,10 @@ export class SessionRegistry {
   async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
     this.touch(session)
     session.scopes = scopes
-    const { keptScopes: kept, number } = session
-    if (kept === scopes) return
-    if (kept.length === scopes.length && scopes.every((scope) => kept.includes(scope))) return
+    const { keptScopes, number } = session
+    if (keptScopes === scopes) return
+    if (keptScopes.length === scopes.length && scopes.every((scope) => keptScopes.includes(scope)))
+      return
     const lost = [...(session.subscriptions?.keys() ?? [])].filter((uri) => {
       const slot = parseRecordUri(uri)?.slot
       return slot !== undefined && !mayRead(scopes, slot)
