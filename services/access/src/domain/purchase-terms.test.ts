@@ -27,6 +27,13 @@ describe('A3: a payment takes the price that was challenged', () => {
     expect(ids(payableOffers(history, 5_901))).toEqual([2])
   })
 
+  test('A26: a credit at the price of a retired offer is a purchase if it became valid up to 600 s later', () => {
+    const retired = history.map((each) => ({ ...each, retiredAtSeconds: 5_400 }))
+    expect(ids(offersOfTime(retired, 5_600))).toEqual([0, 1, 2])
+    expect(ids(offersOfTime(retired, 6_000))).toEqual([2])
+    expect(ids(offersOfTime(retired, 6_001))).toEqual([])
+  })
+
   test('of equal prices the last that had begun when the payment became valid', () => {
     const paid = { offers: history, amountTinybar: 12n, periodsPerPurchase: 4 }
     expect(offerOfPayment({ ...paid, paidAtSeconds: 4_999 })?.offerId).toBe(0)

@@ -87,7 +87,10 @@ export function describeSale(
   return [{ method: 'GET', path, resource: url, description, price, accepts: requirements }]
 }
 
-/** How long the previous price is still taken after a change, seconds: challenged clients need time to pay (A3). */
+/**
+ * How long an offer that was replaced (A3) or retired (A26) still takes payments, seconds: challenged clients need time to
+ * pay.
+ */
 const REPLACED_OFFER_SECONDS = accessWindowRules.replacedOfferSeconds
 
 /** The price of a whole purchase, tinybar (A1). */
@@ -95,7 +98,10 @@ export function purchaseTinybar(offer: Offer, periodsPerPurchase: number): bigin
   return offer.priceTinybar * BigInt(periodsPerPurchase)
 }
 
-/** Offers at which a payment is taken now, oldest first: those replaced at most 600 s ago, and the current one. */
+/**
+ * Offers at which a payment is taken now, oldest first: those replaced at most 600 s ago, and the current one. If that is
+ * retired, sales stop, which says so.
+ */
 export function payableOffers(offers: readonly Offer[], nowSeconds: number): readonly Offer[] {
   return offers.filter((_offer, index) => {
     const replacedAt = offers[index + 1]?.startsAtSeconds
@@ -105,15 +111,16 @@ export function payableOffers(offers: readonly Offer[], nowSeconds: number): rea
 
 /**
  * Offers at which a payment that became valid at `paidAtSeconds` may have been challenged, oldest first: those in force
- * then, or replaced at most 600 s before. Clients backdate payments by a few seconds, so an offer may also begin after
+ * then, or replaced or retired at most 600 s before. Clients backdate payments by a few seconds, so an offer may also begin after
  * that second, by at most a payment's lifetime.
  */
 export function offersOfTime(offers: readonly Offer[], paidAtSeconds: number): readonly Offer[] {
   return offers.filter((offer, index) => {
     const replacedAt = offers[index + 1]?.startsAtSeconds ?? Number.POSITIVE_INFINITY
+    const retiredAt = offer.retiredAtSeconds || Number.POSITIVE_INFINITY
     return (
       offer.startsAtSeconds <= paidAtSeconds + VALID_DURATION_SECONDS_MAX &&
-      replacedAt + REPLACED_OFFER_SECONDS >= paidAtSeconds
+      Math.min(replacedAt, retiredAt) + REPLACED_OFFER_SECONDS >= paidAtSeconds
     )
   })
 }

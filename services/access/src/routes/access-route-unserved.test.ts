@@ -252,6 +252,18 @@ describe('503', () => {
     expect(fakes.facilitator.settled).toEqual([])
   })
 
+  test('A26: a payment at the price of an offer retired long ago: offer_retired, unpaid', async () => {
+    const header = paymentHeader(await route.challenge(), payment)
+    const [offer] = fakes.contract.offerList
+    if (offer !== undefined) fakes.contract.offerList[0] = { ...offer, retiredAtSeconds: 7 }
+    const answer = await route.call(header)
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toEqual({ error: 'offer_retired' })
+    expect(fakes.facilitator.settled).toEqual([])
+    fakes.contract.windows.set(AGENT, openWindow(START_SECONDS + 7))
+    expect((await route.call()).statusCode).toBe(200)
+  })
+
   test('A3: sales are paused: sales_paused, unpaid; an open window is served all the same', async () => {
     const header = paymentHeader(await route.challenge(), payment)
     fakes.contract.isPaused = true
