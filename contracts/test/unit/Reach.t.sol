@@ -61,6 +61,8 @@ contract ReachTest is AccessWindowTest {
         _openPaid(_purchase(agent, 1), 4 * PRICE);
         assertEq(_window().periodsFunded, 4, "from the end of what is charged");
         assertEq(_window().balanceTinybar, 7 * PRICE);
+        _topUp(stranger, agent, PRICE);
+        assertEq(_window().periodsFunded, 4, "which a top-up does not extend");
         vm.warp(START + 20 days);
         access.poke(agent);
         assertEq(_window().periodsFunded, 3, "three more reach further than one and 31 days");
