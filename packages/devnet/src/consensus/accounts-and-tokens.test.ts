@@ -76,7 +76,9 @@ describe('L8: AccountCreate and AccountUpdate', () => {
     [
       'INVALID_SIGNATURE',
       () =>
-        new AccountCreateTransaction().setECDSAKeyWithAlias(PrivateKey.generateECDSA().publicKey),
+        new AccountCreateTransaction()
+          .setKeyWithoutAlias(PrivateKey.generateED25519().publicKey)
+          .setAlias(PrivateKey.generateECDSA().publicKey.toEvmAddress()),
     ],
     [
       'INSUFFICIENT_PAYER_BALANCE',

@@ -26,8 +26,25 @@ type Field =
   | 'transactionGetRecord'
   | 'cryptogetAccountBalance'
   | 'cryptoGetInfo'
+  | 'contractCallLocal'
+  | 'contractGetBytecode'
+  | 'contractGetInfo'
+  | 'fileGetContents'
+  | 'fileGetInfo'
 
-function query<Name extends Field>(
+/** Where the answer's field is named otherwise than the question's. */
+const RESPONSE_FIELDS: { readonly [field: string]: string } = {
+  contractGetBytecode: 'contractGetBytecodeResponse',
+}
+
+/** Nothing here expires: the year 2100, and what the network writes where nothing is asked for. */
+export const NEVER = {
+  expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
+  autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
+}
+
+/** A query of one kind: bytes in, bytes out. */
+export function query<Name extends Field>(
   field: Name,
   answer: (context: QueryContext, asked: NonNullable<proto.IQuery[Name]>) => Promise<Body>,
 ) {
@@ -40,7 +57,8 @@ function query<Name extends Field>(
       responseType: asked.header?.responseType ?? proto.ResponseType.ANSWER_ONLY,
       cost: Long.ZERO,
     }
-    return proto.Response.encode({ [field]: { header, ...body } }).finish()
+    const answered = { [RESPONSE_FIELDS[field] ?? field]: { header, ...body } }
+    return proto.Response.encode(answered).finish()
   }
 }
 
@@ -60,8 +78,9 @@ export const QUERIES = {
     return { transactionRecord: toProtoRecord(context.ledger, known.record) }
   }),
   cryptoGetBalance: query('cryptogetAccountBalance', async ({ ledger }, asked) => {
-    const entity = find(ledger, asked.accountID ?? asked.contractID)
+    const entity = findEntity(ledger, asked.accountID ?? asked.contractID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
+    if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
     const tokenBalances = ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
       tokenId: { tokenNum: Long.fromNumber(token.number) },
       balance: Long.fromString(relation.balance.toString(), true),
@@ -71,8 +90,9 @@ export const QUERIES = {
     return { accountID: accountId(entity.number), balance, tokenBalances }
   }),
   getAccountInfo: query('cryptoGetInfo', async ({ ledger }, asked) => {
-    const entity = find(ledger, asked.accountID)
+    const entity = findEntity(ledger, asked.accountID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
+    if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
     const accountInfo = {
       accountID: accountId(entity.number),
       contractAccountID: entity.address.slice(2),
@@ -80,19 +100,18 @@ export const QUERIES = {
       balance: await balanceOf(ledger, entity),
       memo: entity.memo,
       maxAutomaticTokenAssociations: entity.maxAutoAssociations,
-      expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
-      autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
+      ...NEVER,
     }
     return { accountInfo }
   }),
 }
 
-async function balanceOf(ledger: Ledger, { address }: Entity): Promise<Long> {
+export async function balanceOf(ledger: Ledger, { address }: Entity): Promise<Long> {
   const [balance = 0n] = await ledger.evm.balances([address])
   return Long.fromString(balance.toString(), true)
 }
 
-function find(
+export function findEntity(
   ledger: Ledger,
   id: proto.IAccountID | proto.IContractID | null | undefined,
 ): Entity | undefined {
@@ -219,6 +238,6 @@ function accountId(number: number): proto.IAccountID {
   return { shardNum: Long.ZERO, realmNum: Long.ZERO, accountNum: Long.fromNumber(number) }
 }
 
-function contractId(number = 0): proto.IContractID {
+export function contractId(number = 0): proto.IContractID {
   return { contractNum: Long.fromNumber(number) }
 }

@@ -10,6 +10,7 @@ import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
 import { hostAndPort } from '../listen.ts'
+import { CONTENT_QUERIES } from './answer-content-query.ts'
 import { QUERIES } from './answer-query.ts'
 import {
   decodeSignedTransaction,
@@ -37,8 +38,13 @@ export async function startConsensusServer(options: {
     (bytesMax?: number): Answer =>
     async (request) =>
       transactionResponse(await transfers.submit(request, bytesMax))
-  const queries = Object.entries(QUERIES).map(([method, answer]): [string, Answer] => [
-    `CryptoService/${method}`,
+  const queries = [
+    ...Object.entries(QUERIES).map(
+      ([method, answer]) => [`CryptoService/${method}`, answer] as const,
+    ),
+    ...Object.entries(CONTENT_QUERIES),
+  ].map(([path, answer]): [string, Answer] => [
+    path,
     (request) => answer({ ledger, transfers }, request),
   ])
   const answers: { [path: string]: Answer } = {
@@ -46,7 +52,7 @@ export async function startConsensusServer(options: {
     'CryptoService/cryptoTransfer': submit(),
     'CryptoService/createAccount': submit(),
     'CryptoService/updateAccount': submit(),
-    'CryptoService/cryptoDelete': notSupported,
+    'CryptoService/cryptoDelete': submit(),
     'CryptoService/approveAllowances': notSupported,
     'FileService/createFile': submit(),
     'FileService/appendContent': submit(),

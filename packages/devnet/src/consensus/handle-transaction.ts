@@ -8,7 +8,7 @@ import type { EvmTransaction } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
 import { netOf, type Submission, type TransactionRecord, transfersOf } from '../ledger/records.ts'
-import { planAccountCreate, planAccountUpdate } from './plan-account.ts'
+import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-account.ts'
 import { planFileChange, planFileCreate } from './plan-file.ts'
 import { planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
@@ -81,6 +81,7 @@ const NAMES = {
   'file-append': 'FILEAPPEND',
   'file-delete': 'FILEDELETE',
   'account-create': 'CRYPTOCREATEACCOUNT',
+  'account-delete': 'CRYPTODELETE',
   'account-update': 'CRYPTOUPDATEACCOUNT',
   'token-create': 'TOKENCREATION',
   'token-associate': 'TOKENASSOCIATE',
@@ -139,7 +140,7 @@ async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | P
   const { payer, transaction } = request
   const { content } = transaction
   if (runsCode(content)) throw new Error(`${content.kind} has no plan`)
-  const plan = planContent(ledger, content, request)
+  const plan = await planContent(ledger, content, request)
   if (typeof plan === 'string') return plan
   const fee = feeTinybar(ledger, content)
   const net = netOf([...feeMoves(payer, fee), ...plan.moves])
@@ -156,9 +157,10 @@ function planContent(
   ledger: Ledger,
   content: Exclude<Content, EvmContent>,
   request: PlanRequest,
-): Status | Plan {
+): Promise<Status | Plan> | Status | Plan {
   const { kind } = content
   if (kind === 'account-create') return planAccountCreate(ledger, content.message, request)
+  if (kind === 'account-delete') return planAccountDelete(ledger, content.message, request)
   if (kind === 'account-update') return planAccountUpdate(ledger, content.message, request)
   if (kind === 'file-create') return planFileCreate(ledger, content.message, request)
   if (kind === 'file-append' || kind === 'file-delete') {

@@ -13,7 +13,7 @@ import {
 import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
-import { hasSigned, isMemoTooLong } from './precheck-transaction.ts'
+import { feeTinybar, hasSigned, isMemoTooLong } from './precheck-transaction.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, toBigInt } from './signed-transaction.ts'
 
@@ -30,8 +30,10 @@ export function planAccountCreate(
   if (address === null) return 'INVALID_ALIAS_KEY'
   if (address !== undefined) {
     if (ledger.accounts.byAddress(address) !== undefined) return 'ALIAS_ALREADY_ASSIGNED'
-    // Whoever takes an address shows that its key is theirs.
-    if (completingKey(address, transaction.signed) === undefined) return 'INVALID_SIGNATURE'
+    // Whoever takes the address of another key shows that it is theirs (HIP-583).
+    const isOwn = key.kind === 'ECDSA_SECP256K1' && address === addressOfKey(key.publicKey)
+    if (!isOwn && completingKey(address, transaction.signed) === undefined)
+      return 'INVALID_SIGNATURE'
   }
   const balance = toBigInt(message.initialBalance)
   if (balance < 0n) return 'INVALID_INITIAL_BALANCE'
@@ -57,9 +59,11 @@ export function planAccountUpdate(
   { transaction }: PlanRequest,
 ): Status | Plan {
   const reference = readAccount(message.accountIDToUpdate)
-  const found = reference && resolveAccount(ledger.accounts, reference)
-  if (found?.kind !== 'entity') return 'INVALID_ACCOUNT_ID'
+  if (reference === undefined) return 'ACCOUNT_ID_DOES_NOT_EXIST'
+  const found = resolveAccount(ledger.accounts, reference)
+  if (found.kind !== 'entity') return 'INVALID_ACCOUNT_ID'
   const account = found.entity
+  if (account.isDeleted) return 'ACCOUNT_DELETED'
   const key = message.key == null ? undefined : readKey(message.key)
   if (typeof key === 'string') return key
   const isSigned = key === undefined || isSignedBy(key, transaction.signed)
@@ -77,12 +81,51 @@ export function planAccountUpdate(
   }
 }
 
+/** The plan of an AccountDelete, which gives what the account has to another; or why consensus refuses it. */
+export async function planAccountDelete(
+  ledger: Ledger,
+  message: proto.ICryptoDeleteTransactionBody,
+  { transaction, payer }: PlanRequest,
+): Promise<Status | Plan> {
+  const deleted = readAccount(message.deleteAccountID)
+  const heir = readAccount(message.transferAccountID)
+  if (deleted === undefined || heir === undefined) return 'ACCOUNT_ID_DOES_NOT_EXIST'
+  const found = resolveAccount(ledger.accounts, deleted)
+  const receiver = resolveAccount(ledger.accounts, heir)
+  if (found.kind !== 'entity') return 'INVALID_ACCOUNT_ID'
+  if (receiver.kind !== 'entity') return 'INVALID_TRANSFER_ACCOUNT_ID'
+  const account = found.entity
+  if (account === receiver.entity) return 'TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT'
+  if (account.isDeleted || receiver.entity.isDeleted) return 'ACCOUNT_DELETED'
+  if (!hasSigned(account, transaction.signed)) return 'INVALID_SIGNATURE'
+  const holdings = ledger.tokens.byAccount(account)
+  if (holdings.some(({ token }) => token.treasury === account)) return 'ACCOUNT_IS_TREASURY'
+  if (holdings.some(({ relation }) => relation.balance > 0n)) {
+    return 'TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES'
+  }
+  const [balance = 0n] = await ledger.evm.balances([account.address])
+  const rest = balance - (account === payer ? feeTinybar(ledger, transaction.content) : 0n)
+  return {
+    moves: [
+      [account.address, -rest],
+      [receiver.entity.address, rest],
+    ],
+    apply() {
+      account.isDeleted = true
+      return { moves: [], entityId: account.id }
+    },
+  }
+}
+
 function readKey(key: proto.IKey | null | undefined): AccountKey | Status {
   if (key == null) return 'KEY_REQUIRED'
   const read = fromProtoKeys(key)
   if (read === undefined) return 'BAD_ENCODING'
   return read.kind === 'KEY_LIST' && read.keys.length === 0 ? 'KEY_REQUIRED' : read
 }
+
+const addressOfKey = (publicKey: string): Address | undefined =>
+  evmAddressOf(Buffer.from(publicKey, 'hex'))
 
 /** The address that an alias stands for: an EVM address itself, or that of the account's own ECDSA key; null for none. */
 function addressOfAlias(alias: Uint8Array, key: AccountKey): Address | null {
@@ -93,5 +136,5 @@ function addressOfAlias(alias: Uint8Array, key: AccountKey): Address | null {
   const named = fromProtoKey(proto.Key.decode(alias))
   if (named?.kind !== 'ECDSA_SECP256K1' || key.kind !== named.kind) return null
   if (key.publicKey !== named.publicKey) return null
-  return evmAddressOf(Buffer.from(named.publicKey, 'hex')) ?? null
+  return addressOfKey(named.publicKey) ?? null
 }

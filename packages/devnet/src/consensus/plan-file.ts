@@ -12,7 +12,11 @@ import { type Status, toBigInt } from './signed-transaction.ts'
 const FILE_BYTES_MAX = 1_048_576
 
 /** A file; undefined contents are deleted ones. */
-export type LedgerFile = { contents: Buffer | undefined; keys: readonly AccountKey[] }
+export type LedgerFile = {
+  contents: Buffer | undefined
+  keys: readonly AccountKey[]
+  memo: string
+}
 
 /** The plan of a FileCreate, or why consensus refuses it. */
 export function planFileCreate(
@@ -28,7 +32,8 @@ export function planFileCreate(
     moves: [],
     apply() {
       const fileID = ledger.accounts.takeNumber()
-      ledger.files.byNumber.set(fileID, { contents: Buffer.from(message.contents ?? []), keys })
+      const contents = Buffer.from(message.contents ?? [])
+      ledger.files.byNumber.set(fileID, { contents, keys, memo: message.memo ?? '' })
       return { moves: [], created: { fileID } }
     },
   }

@@ -65,6 +65,7 @@ function readLines(
     if (resolved.kind === 'unknown') return 'INVALID_ACCOUNT_ID'
     if (resolved.kind === 'new-alias' && amount < 0n) return 'INVALID_ACCOUNT_ID'
     const existing = resolved.kind === 'entity' ? resolved.entity : undefined
+    if (existing?.isDeleted === true) return 'ACCOUNT_DELETED'
     if (existing !== undefined && amount < 0n) {
       if (isApproval) return 'SPENDER_DOES_NOT_HAVE_ALLOWANCE'
       if (!hasSigned(existing, signed)) return 'INVALID_SIGNATURE'

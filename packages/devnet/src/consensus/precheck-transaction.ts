@@ -29,12 +29,13 @@ const VALID_SECONDS_LEFT = 10n
 
 /**
  * What each kind costs, tinycents: a transfer of HBAR $0.0001 = 0.01 cent = 1,000,000 tinycents, and of tokens ten times as much; a
- * token $1, an association, an account, a file or its growth $0.05, a file's end $0.007, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
+ * token $1, an association, an account, a file or its growth $0.05, the end of a file $0.007 and of an account $0.005, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
  */
 const FEES_TINYCENTS: Readonly<Record<Content['kind'], bigint>> = {
   transfer: 1_000_000n,
   ethereum: 1_000_000n,
   'account-create': 500_000_000n,
+  'account-delete': 50_000_000n,
   'account-update': 2_200_000n,
   // Their gas is charged besides.
   'contract-call': 1_000_000n,
@@ -149,6 +150,7 @@ function precheckRaw(raw: Hex): Status {
 async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Promise<Status> {
   const payer = ledger.accounts.byNumber(transaction.payerNumber)
   if (payer === undefined || payer.kind !== 'account') return 'PAYER_ACCOUNT_NOT_FOUND'
+  if (payer.isDeleted) return 'PAYER_ACCOUNT_DELETED'
   if (!hasSigned(payer, transaction.signed)) return 'INVALID_SIGNATURE'
   const fee = feeTinybar(ledger, transaction.content) + gasTinybar(ledger, transaction.content)
   if (transaction.maxFeeTinybar < fee) return 'INSUFFICIENT_TX_FEE'

@@ -38,7 +38,7 @@ export async function readEvmTransaction(
   const gas = toBigInt(message.gas)
   if (gas < 0n) return 'CONTRACT_NEGATIVE_GAS'
   if (tinybar < 0n) return 'CONTRACT_NEGATIVE_VALUE'
-  const to = isCall ? await findContract(ledger, content.message) : null
+  const to = isCall ? await findContract(ledger, content.message.contractID) : null
   const data = isCall
     ? bytesToHex(content.message.functionParameters ?? new Uint8Array())
     : readCode(ledger, content.message)
@@ -75,10 +75,10 @@ export async function readEvmTransaction(
 
 const isHex = (text: Status | Hex): text is Hex => text.startsWith('0x')
 
-/** The address of the contract that a call names, undefined where there is no code. */
-async function findContract(
+/** The address of the contract that an id names, undefined where there is no code. */
+export async function findContract(
   ledger: Ledger,
-  { contractID }: proto.IContractCallTransactionBody,
+  contractID: proto.IContractID | null | undefined,
 ): Promise<Address | undefined> {
   const { contractNum, evmAddress } = contractID ?? {}
   const isNumbered = evmAddress?.length !== 20

@@ -27,6 +27,7 @@ export type Content =
   | SignedTransfer
   | { kind: 'ethereum'; raw: Hex }
   | { kind: 'account-create'; message: proto.ICryptoCreateTransactionBody }
+  | { kind: 'account-delete'; message: proto.ICryptoDeleteTransactionBody }
   | { kind: 'account-update'; message: proto.ICryptoUpdateTransactionBody }
   | { kind: 'contract-call'; message: proto.IContractCallTransactionBody }
   | { kind: 'contract-create'; message: proto.IContractCreateTransactionBody }
@@ -126,7 +127,9 @@ function readContent(body: proto.ITransactionBody): Content | Status {
       raw: bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array()),
     }
   }
-  const { cryptoCreateAccount, cryptoUpdateAccount, tokenAssociate, tokenCreation } = body
+  const { cryptoCreateAccount, cryptoDelete, cryptoUpdateAccount } = body
+  const { tokenAssociate, tokenCreation } = body
+  if (cryptoDelete != null) return { kind: 'account-delete', message: cryptoDelete }
   if (cryptoCreateAccount != null) return { kind: 'account-create', message: cryptoCreateAccount }
   if (cryptoUpdateAccount != null) return { kind: 'account-update', message: cryptoUpdateAccount }
   if (tokenCreation != null) return { kind: 'token-create', message: tokenCreation }

@@ -17,6 +17,8 @@ export type Entity = {
   /** Null for hollow accounts and contracts, for which nothing can sign. */
   key: AccountKey | null
   memo: string
+  /** A deleted account takes and pays nothing any more. */
+  isDeleted: boolean
   /** How many tokens a first transfer may associate it with; -1 for any number. */
   maxAutoAssociations: number
   /** Consensus timestamp of its creation, nanoseconds. */
@@ -76,6 +78,7 @@ export function createAccountRegistry() {
         alias: options.alias ?? (isLongZero ? null : hexToBytes(address)),
         key: options.key ?? null,
         memo: '',
+        isDeleted: false,
         maxAutoAssociations: options.maxAutoAssociations ?? (options.key == null ? -1 : 0),
         createdNs: options.createdNs,
       }

@@ -172,7 +172,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
     },
     created_timestamp: formatTimestamp(entity.createdNs),
     decline_reward: false,
-    deleted: false,
+    deleted: entity.isDeleted,
     ethereum_nonce: Number(answers[2 * index + 1]),
     evm_address: entity.address,
     expiry_timestamp: null,

@@ -18,8 +18,14 @@ import { invalidParameter, isVisible, MirrorRefusal, notFound, pageOf } from './
 
 const { paging, slot, times, wholes } = PARAMETERS
 
-const address = z.templateLiteral(['0x', z.string().regex(/^[0-9a-fA-F]{40}$/)])
-const hex = z.templateLiteral(['0x', z.string().regex(/^(?:[0-9a-fA-F]{2})*$/)])
+/** Hex with or without its prefix, as SDKs write it. */
+const prefixed = (pattern: RegExp) =>
+  z
+    .string()
+    .regex(pattern)
+    .transform((text): Hex => `0x${text.replace(/^0x/, '')}`)
+const address = prefixed(/^(?:0x)?[0-9a-fA-F]{40}$/)
+const hex = prefixed(/^(?:0x)?(?:[0-9a-fA-F]{2})*$/)
 const amount = z.union([z.int().nonnegative(), z.string().regex(/^\d{1,20}$/)]).transform(BigInt)
 
 /** The body of `POST /api/v1/contracts/call`; the value is in tinybar. */

@@ -283,6 +283,9 @@ describe('L13: routes', () => {
   test('POST contracts/call calls, estimates, and refuses in the mirror node’s words', async () => {
     const call = { to: logging, data: '0xabcd', from: payer.evmAddress }
     expect(await post(call)).toEqual({ status: 200, body: { result: '0x' } })
+    // SDKs leave the prefix out.
+    const bare = { to: reverting.slice(2), data: 'dead', from: payer.evmAddress.slice(2) }
+    expect(JSON.stringify(await post(bare))).toContain('"data":"0xdead"')
     const estimate = await post({ ...call, estimate: true })
     expect(BigInt(String(estimate.body['result']))).toBeGreaterThan(21_000n)
     expect(await post({ to: reverting, data: '0xdead', block: 'latest' })).toEqual({

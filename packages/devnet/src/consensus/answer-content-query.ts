@@ -1,0 +1,86 @@
+// Queries of contracts and files: a call that changes nothing, code and contents, and what is known of them.
+
+import type { proto } from '@hiero-ledger/proto'
+import Long from 'long'
+import { type Hex, hexToBytes } from 'viem'
+import { toProtoKey } from '../ledger/account-key.ts'
+import { callEvm } from '../ledger/evm-call.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { balanceOf, contractId, findEntity, NEVER, query } from './answer-query.ts'
+import type { LedgerFile } from './plan-file.ts'
+import { findContract } from './read-evm-transaction.ts'
+import { toBigInt } from './signed-transaction.ts'
+
+/** The queries by service and name: bytes in, bytes out. */
+export const CONTENT_QUERIES = {
+  'SmartContractService/contractCallLocalMethod': query(
+    'contractCallLocal',
+    async ({ ledger }, asked) => {
+      const to = await findContract(ledger, asked.contractID)
+      if (to === undefined) return { status: 'INVALID_CONTRACT_ID' }
+      const gas = toBigInt(asked.gas)
+      if (gas <= 0n) return { status: 'INSUFFICIENT_GAS' }
+      const from = findEntity(ledger, asked.senderId)?.address
+      const data: Hex = `0x${Buffer.from(asked.functionParameters ?? []).toString('hex')}`
+      const read = { method: 'eth_call', tag: 'latest' } as const
+      const outcome = await callEvm(ledger, { from, to, data, gas }, read)
+      const number = ledger.accounts.byAddress(to)?.number
+      const result = { contractID: contractId(number), gas: Long.fromString(gas.toString()) }
+      if (outcome.kind === 'returned') {
+        const returned = { ...result, contractCallResult: hexToBytes(outcome.data) }
+        return { functionResult: returned }
+      }
+      const errorMessage = outcome.kind === 'reverted' ? outcome.data : 'INSUFFICIENT_PAYER_BALANCE'
+      return { status: 'CONTRACT_REVERT_EXECUTED', functionResult: { ...result, errorMessage } }
+    },
+  ),
+  // The protocol's one method with a capital letter.
+  'SmartContractService/ContractGetBytecode': query(
+    'contractGetBytecode',
+    async ({ ledger }, { contractID }) => {
+      const at = await findContract(ledger, contractID)
+      if (at === undefined) return { status: 'INVALID_CONTRACT_ID' }
+      const code = (await ledger.anvil.call('eth_getCode', [at, 'latest'])) as Hex
+      return { bytecode: hexToBytes(code) }
+    },
+  ),
+  'SmartContractService/getContractInfo': query(
+    'contractGetInfo',
+    async ({ ledger }, { contractID }) => {
+      const at = await findContract(ledger, contractID)
+      const entity = at === undefined ? undefined : ledger.accounts.byAddress(at)
+      if (entity === undefined) return { status: 'INVALID_CONTRACT_ID' }
+      const contractInfo = {
+        contractID: contractId(entity.number),
+        accountID: { accountNum: Long.fromNumber(entity.number) },
+        contractAccountID: entity.address.slice(2),
+        balance: await balanceOf(ledger, entity),
+        memo: entity.memo,
+        ...NEVER,
+      }
+      return { contractInfo }
+    },
+  ),
+  'FileService/getFileContent': query('fileGetContents', async ({ ledger }, { fileID }) => {
+    const file = findFile(ledger, fileID)
+    if (file === undefined) return { status: 'INVALID_FILE_ID' }
+    if (file.contents === undefined) return { status: 'FILE_DELETED' }
+    return { fileContents: { fileID, contents: file.contents } }
+  }),
+  'FileService/getFileInfo': query('fileGetInfo', async ({ ledger }, { fileID }) => {
+    const file = findFile(ledger, fileID)
+    if (file === undefined) return { status: 'INVALID_FILE_ID' }
+    const fileInfo = {
+      fileID,
+      size: Long.fromNumber(file.contents?.length ?? 0),
+      deleted: file.contents === undefined,
+      keys: { keys: file.keys.map(toProtoKey) },
+      memo: file.memo,
+      expirationTime: NEVER.expirationTime,
+    }
+    return { fileInfo }
+  }),
+}
+
+const findFile = (ledger: Ledger, id: proto.IFileID | null | undefined): LedgerFile | undefined =>
+  ledger.files.byNumber.get(Number(toBigInt(id?.fileNum)))
