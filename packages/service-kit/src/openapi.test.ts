@@ -11,19 +11,36 @@ afterEach(async () => {
 
 type Responses = Readonly<Record<string, { readonly description: string }>>
 
+const thing = {
+  name: 'tallystick-thing',
+  version: '1.2.3',
+  description: 'Things.',
+  clock: manualClock(0),
+  cors: false,
+} as const
+
 async function responsesOf(routes: (app: ServiceApp) => void) {
-  const app = await createServiceApp({
-    name: 'tallystick-thing',
-    version: '1.2.3',
-    description: 'Things.',
-    clock: manualClock(0),
-    cors: false,
-    routes,
-  })
+  const app = await createServiceApp({ ...thing, routes })
   open.push(app)
   const { paths } = (await app.inject('/openapi.json')).json()
   return (path: string, method: string): Responses => paths[path][method].responses
 }
+
+test('S4: a body is required in the reference, unless a call without one is a good one', async () => {
+  const schema = { body: z.object({}), response: { 200: z.object({}) } }
+  const app = await createServiceApp({
+    ...thing,
+    routes: (added) => {
+      added.post('/needed', { schema }, async () => ({}))
+      added.post('/optional', { schema, config: { takesNoBody: true } }, async () => ({}))
+    },
+  })
+  open.push(app)
+  const { paths } = (await app.inject('/openapi.json')).json()
+  expect(paths['/needed'].post.requestBody.required).toBe(true)
+  expect(paths['/optional'].post.requestBody.required).toBe(false)
+  expect(Object.keys(paths['/optional'].post).filter((name) => name.startsWith('x-'))).toEqual([])
+})
 
 test('S4: the reference lists every status that the kit itself may answer on a route', async () => {
   const body = z.object({ a: z.string() })

@@ -14,6 +14,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads its bodies itself, so the framework refuses none of them. */
     readonly takesOverBody?: boolean
+    /** A call without a body is a good one. */
+    readonly takesNoBody?: boolean
     /** The media type of its answer, if that is not JSON; errors are. */
     readonly answersAs?: 'text/plain' | 'application/x-ndjson' | 'text/event-stream'
   }
@@ -89,15 +91,24 @@ const nameOperation = (method: string, path: string): string =>
     .map((part) => part.slice(0, 1).toUpperCase() + part.slice(1))
     .join('')
 
-const isOperation = (value: unknown): value is { operationId?: string } =>
+/** Marks an operation until the whole document is there: the plugin says of every body that it is required. */
+const NO_BODY = 'x-takes-no-body'
+
+type Operation = { operationId?: string; requestBody?: { required?: boolean }; [NO_BODY]?: true }
+
+const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'responses' in value
 
-/** Names every operation, by which generated clients call it. */
-function nameOperations(document: ApiDocument): ApiDocument {
+/** Names every operation, by which generated clients call it, and says which needs no body. */
+function finishOperations(document: ApiDocument): ApiDocument {
   const paths = 'paths' in document ? document.paths : undefined
   for (const [path, item] of Object.entries(paths ?? {}))
     for (const [method, operation] of Object.entries(item ?? {}))
-      if (isOperation(operation)) operation.operationId ??= nameOperation(method, path)
+      if (isOperation(operation)) {
+        operation.operationId ??= nameOperation(method, path)
+        if (operation[NO_BODY] && operation.requestBody) operation.requestBody.required = false
+        delete operation[NO_BODY]
+      }
   return document
 }
 
@@ -141,11 +152,12 @@ export async function registerDocumentation(
     },
     transform(documented) {
       const { schema, url } = toJsonSchema({ ...documented, schema: withKitRefusals(documented) })
-      const { answersAs } = documented.route.config ?? {}
+      const { answersAs, takesNoBody } = documented.route.config ?? {}
+      const marks = takesNoBody === true ? { [NO_BODY]: true } : {}
       // Said of every operation: one that says nothing is taken for unknown.
-      return { url, schema: { security: [], ...withMediaType(schema, answersAs) } }
+      return { url, schema: { security: [], ...marks, ...withMediaType(schema, answersAs) } }
     },
-    transformObject: (document) => nameOperations(addReferencedSchemas(document)),
+    transformObject: (document) => finishOperations(addReferencedSchemas(document)),
   })
 }
 

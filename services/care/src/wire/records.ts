@@ -7,6 +7,8 @@ export const nameText = z
   .string()
   .normalize('NFC')
   .refine(isRecordName, { error: 'expected a name without "/" and "|"' })
+  // The same for who reads the reference.
+  .meta({ minLength: 1, pattern: '^[^/|]+$' })
 
 /** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
 export const audience = z.enum(['user', 'assistant'])

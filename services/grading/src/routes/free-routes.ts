@@ -102,6 +102,7 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
     '/api/calibration',
     {
       bodyLimit: FREE_BODY_BYTES_MAX,
+      config: { takesNoBody: true },
       schema: {
         tags: ['free'],
         summary: 'The truth table: what each band has returned, from settled outcomes. Free.',
