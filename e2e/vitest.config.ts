@@ -7,6 +7,7 @@ const SHARED = [
   'discovery',
   'docs-page',
   'found-by-machines',
+  'from-go',
   'from-python',
   'fuzz',
   'hostile-bytes',

@@ -1,0 +1,85 @@
+// Every block of docs/how-to/from-go.md, as a person would run it, beside the shared stack.
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { careToken, writeRecord } from './care-writer.ts'
+import { ended, root } from './spawned-stack.ts'
+
+const stack = inject('stack')
+const page = readFileSync(join(root, 'docs/how-to/from-go.md'), 'utf8')
+const blocks = [...page.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
+  ([, language = '', name = '', code = '']) => ({ language, name, code }),
+)
+const shell = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code)
+const [init = '', install = '', audit = '', hear = ''] = shell
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-go-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Some 10 MB from the module proxy, and their compilation. */
+const INSTALL_MS = 240_000
+
+/** Why the blocks cannot run here; undefined if they can. A module proxy is somebody else's machine. */
+function missing(): string | undefined {
+  if (spawnSync('go', ['version']).status !== 0) return 'no Go'
+  const quiet = { cwd: folder, timeout: INSTALL_MS }
+  spawnSync('bash', ['-ec', init], quiet)
+  for (const { code, language, name } of blocks)
+    if (language === 'go') {
+      mkdirSync(dirname(join(folder, name)), { recursive: true })
+      writeFileSync(join(folder, name), code)
+    }
+  const installed = spawnSync('bash', ['-ec', `${install}\ngo build -o bin/ ./...`], quiet)
+  return installed.status === 0 ? undefined : 'its modules cannot be installed'
+}
+const reason = missing()
+
+function start(code: string, environment: Readonly<Record<string, string>> = {}) {
+  const { care, grading } = stack.description
+  const here = code
+    .replaceAll('http://127.0.0.1:3002', care.baseUrl)
+    .replaceAll('http://127.0.0.1:3003', grading.baseUrl)
+  const child = spawn('bash', ['-ec', here], {
+    cwd: folder,
+    env: { ...process.env, ...environment },
+    detached: true,
+  })
+  let output = ''
+  for (const pipe of [child.stdout, child.stderr])
+    pipe.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return { child, output: () => output }
+}
+
+describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: ${reason}`}`, () => {
+  test('Go’s own library finds an entry of the ledger under its signed checkpoint', async () => {
+    const newest = await fetch(`${stack.description.grading.baseUrl}/api/ledger`)
+    const { entries } = (await newest.json()) as { entries: { seq: number; entry?: object }[] }
+    // One that is shown whole: its bytes hash to what the proof is about.
+    const whole = entries.find(({ entry }) => entry !== undefined)?.seq ?? -1
+    for (const seq of [0, whole]) {
+      const { child, output } = start(audit.replace(' 0 ', ` ${seq} `))
+      expect(await ended(child), output()).toBe(0)
+      expect(output()).toMatch(new RegExp(`^INCLUDED: entry ${seq} of \\d+, signed by `))
+    }
+  })
+
+  test('the official MCP SDK subscribes, and hears a correction', async () => {
+    const { care } = stack.description
+    const record = { patient: 'go-host', domain: 'medication' }
+    const write = (value: string) => writeRecord(care, { ...record, value, authorId: 'dr-osei' })
+    await write('Take one tablet.')
+    const ACCESS_TOKEN = careToken(care, { sub: 'go-host', scope: 'care.read.user' })
+    const host = start(hear.replace('heron', record.patient), { ACCESS_TOKEN })
+    try {
+      await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+      await write('Take two tablets.')
+      expect(await ended(host.child), host.output()).toBe(0)
+    } finally {
+      if (host.child.exitCode === null && host.child.pid !== undefined)
+        process.kill(-host.child.pid, 'SIGKILL')
+    }
+    expect(host.output()).toContain('Take two tablets.')
+  })
+})
