@@ -7,7 +7,7 @@ export {
 export { openDiskProbe } from './disk-probe.ts'
 export { headOfRow } from './journal.ts'
 export { type Lease, OWN_LEASE, OWN_PROCESS, type ProcessPlace } from './lease.ts'
-export { besideDatabase, PRIVATE_FILE_MODE, replaceFile } from './private-file.ts'
+export { besideDatabase, replaceFile } from './private-file.ts'
 export { readSchema } from './read-schema.ts'
 export { bodyOfBytes } from './seal-keys.ts'
 export type { SqlConnection, SqlQuery } from './sql-connection.ts'
@@ -44,6 +44,12 @@ export type {
   Store,
 } from './store.ts'
 export { messageOf, type WriteTrouble } from './unavailable.ts'
+export {
+  moveImports,
+  POSTGRES_IMPORTS,
+  SQLITE_IMPORTS,
+  UNFINISHED_IMPORTS,
+} from './unfinished-import.ts'
 export { verifyJournal } from './verify-journal.ts'
 export {
   type WitnessLead,

@@ -109,4 +109,12 @@ BEGIN
     RAISE EXCEPTION 'another process has this store open' USING ERRCODE = 'TS002';
   END IF;
 END $$;
+CREATE FUNCTION begin_import(import text, title text) RETURNS void -- unfinished-import.ts
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  INSERT INTO meta (name, value) VALUES ('import ' || import, title) ON CONFLICT (name) DO NOTHING
+$$;
+CREATE FUNCTION end_import(import text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  DELETE FROM meta WHERE name LIKE 'import ' || import
+$$;
 -- end of the schema

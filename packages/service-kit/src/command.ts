@@ -2,7 +2,10 @@
  * A service's command-line tool: a table of verbs, and the way from an argument list to an exit code. Nothing here knows
  * a verb; each command has its own table.
  */
-import { createReadStream, readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
@@ -63,6 +66,11 @@ export type CommandVerb = {
 /** Bad arguments, variables or input; nothing was attempted. The message never repeats a secret. */
 export class BadUsage extends Error {
   override readonly name = 'BadUsage'
+}
+
+/** A file could not be written; the message is for the operator. */
+class OutputFailed extends Error {
+  override readonly name = 'OutputFailed'
 }
 
 type Command = {
@@ -197,7 +205,8 @@ export async function runCommand(command: Command, terminal: CommandTerminal): P
     return await verb.run(readCall(command, verb, terminal))
   } catch (error) {
     const isUsage = error instanceof BadUsage
-    const message = isUsage ? error.message : command.explainRefusal(error)
+    const isTold = isUsage || error instanceof OutputFailed
+    const message = isTold ? error.message : command.explainRefusal(error)
     if (message === undefined) throw error
     terminal.printError(message)
     return isUsage ? EXIT.usage : EXIT.failed
@@ -225,6 +234,43 @@ export async function* inputLines(terminal: CommandTerminal, file: string): Asyn
   }
   rest += decoder.decode()
   if (rest !== '') yield rest
+}
+
+/** Its owner alone reads it: an export holds values in the clear, or prices that may not be passed on. */
+const OUTPUT_MODE = 0o600
+
+/**
+ * Writes lines to standard output, or into the new file that `--output` names. The file gets its name once it is whole and on
+ * the disk; a command that is killed leaves `FILE.PID.part`. Throws BadUsage for a file that exists or cannot be made.
+ */
+export async function writeOutput(call: CommandCall, lines: AsyncIterable<string>): Promise<void> {
+  const path = call.text('output')
+  if (path === undefined) {
+    for await (const line of lines) call.terminal.print(line)
+    return
+  }
+  if (existsSync(path)) throw new BadUsage(`${path} exists already; an export overwrites nothing.`)
+  const draft = `${path}.${process.pid}.part`
+  const file = await open(draft, 'w', OUTPUT_MODE).catch((cause: unknown) => {
+    throw new BadUsage(`${path} cannot be created.`, { cause })
+  })
+  try {
+    await pipeline(
+      async function* () {
+        for await (const line of lines) yield `${line}\n`
+      },
+      file.createWriteStream({ flush: true }),
+    )
+    await rename(draft, path)
+    await using folder = await open(dirname(path))
+    await folder.sync()
+  } catch (error) {
+    await rm(draft, { force: true })
+    const isOfFile = error instanceof Error && 'syscall' in error
+    throw isOfFile
+      ? new OutputFailed(`${path} could not be written: ${error.message}`, { cause: error })
+      : error
+  }
 }
 
 /** The terminal of this process; the command's entry file passes `process`. */

@@ -1,11 +1,18 @@
 /** The process as an operator starts and stops it. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { startServiceProcess } from '@tallystick/service-kit/service-process'
+import { NODE_ENVIRONMENT, startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterAll, expect, test } from 'vitest'
+import { openMemoryStore } from './adapters/sqlite-store.fixture.ts'
+import { storeRecord } from './adapters/sqlite-store-samples.fixture.ts'
+import { collect } from './domain/record-store.fixture.ts'
 import { signatureOf, testEnvironment } from './testing/care.fixture.ts'
+import { AUDIENCES } from './wire/records.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'care-main-'))
@@ -56,6 +63,51 @@ async function write(url: string, value: string): Promise<number> {
   return (await fetch(`${url}/write`, { method: 'POST', headers, body })).status
 }
 
+const command = fileURLToPath(new URL('command/main.ts', import.meta.url))
+
+/** Versions that another process has committed. */
+function committedVersions(path: string): number {
+  if (!existsSync(path)) return 0
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    return Number(database.prepare('SELECT count(*) AS n FROM user_versions').get()?.['n'])
+  } catch {
+    return 0
+  } finally {
+    database.close()
+  }
+}
+
+test('C17: no service starts on a first part of an export, after kill -9 of its import, until it is imported again', async () => {
+  const from = await openMemoryStore()
+  await Promise.all(
+    Array.from({ length: 6_000 }, (_, at) => from.append(storeRecord({ domain: `tea-${at}` }))),
+  )
+  const file = join(folder, 'export.ndjson')
+  writeFileSync(file, (await collect(from.exportLines({ audiences: AUDIENCES }))).join('\n'))
+  await from.close()
+  const place = environment('cut.db')
+  const env = { ...NODE_ENVIRONMENT, ...place }
+  const child = spawn(process.execPath, [command, 'import', file], { env, stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  await expect
+    .poll(() => committedVersions(place.DATABASE_PATH), { interval: 2 })
+    .toBeGreaterThan(0)
+  child.kill('SIGKILL')
+  expect(await ended).toEqual([null, 'SIGKILL'])
+  const { code, errors } = await start(place).ended
+  expect({ code, errors }).toEqual({
+    code: 1,
+    errors:
+      'The records cannot be served: an import was cut off, and only a first part of its records is here: run "care import FILE" again, which goes on from there\n',
+  })
+  execFileSync(process.execPath, [command, 'import', file], { env })
+  const whole = start(place)
+  await whole.url()
+  whole.kill('SIGTERM')
+  expect((await whole.ended).code).toBe(0)
+})
+
 test('C42: a store behind its own checkpoint file makes /ready red with the sentence, and nothing is read or written until it is accepted', async () => {
   const place = environment('back.db', { WITNESSES: '[]' })
   const served = async (use: (url: string) => Promise<void>): Promise<string> => {
@@ -96,7 +148,6 @@ test('C42: a store behind its own checkpoint file makes /ready red with the sent
   expect(errors).toBe(`Nothing is served: ${sentence}\n`)
 
   // The process that refuses holds nothing open.
-  const command = fileURLToPath(new URL('command/main.ts', import.meta.url))
   const accepted = startServiceProcess([command, 'accept-backup'], place)
   expect((await accepted.ended).code).toBe(0)
   await served(async (url) => {

@@ -36,7 +36,7 @@ import {
   type PublishRecord,
   type SessionHub,
 } from './domain/publish-record.ts'
-import type { RecordStore } from './domain/record-store.ts'
+import { type RecordStore, RecordStoreUnavailable } from './domain/record-store.ts'
 import { watchRevocations } from './domain/revocations.ts'
 import { type Speech, SpeechUnavailable } from './domain/speech.ts'
 import { describeSignIn } from './domain/trusted-issuer.ts'
@@ -313,6 +313,13 @@ const provenPublisher =
 
 const isoOf = (ms: number): string => new Date(ms).toISOString()
 
+async function requireWholeImport({ records }: Stores): Promise<void> {
+  if (await records.isHalfImported())
+    throw new RecordStoreUnavailable(
+      'an import was cut off, and only a first part of its records is here: run "care import FILE" again, which goes on from there',
+    )
+}
+
 /**
  * Opens the stores and takes over the sessions that an earlier process left. Rejects with `RecordStoreUnavailable` and
  * its like if a store cannot be opened; their messages are for the operator.
@@ -329,6 +336,7 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
     opened.adopt(part, () => part.close())
   const stored = { ...opening, onProblem, onRow: telemetry.onWrite }
   const stores = ending(await openStores(config, stored))
+  await requireWholeImport(stores)
   const { records: store, sessions, audit, sides, clock, process } = stores
   const options = { ...opening, clock }
   const watched = { clock, onProblem }

@@ -5,11 +5,11 @@ import { type Clock, Registry, type Service, systemClock } from '@tallystick/ser
 import { secp256k1Facts } from '@tallystick/x402/secp256k1'
 import type { FastifyBaseLogger } from 'fastify'
 import { createOddsApiFeed } from './adapters/odds-api-feed.ts'
-import { ledgerOwner, openStores } from './adapters/open-stores.ts'
+import { ledgerOwner, openStores, type Stores } from './adapters/open-stores.ts'
 import { createGradingApp } from './app.ts'
 import { type GradingConfig, paymentAsset } from './config.ts'
 import { createGrader } from './domain/grader.ts'
-import type { GradingStore } from './domain/grading-store.ts'
+import { type GradingStore, GradingStoreUnavailable } from './domain/grading-store.ts'
 import { oneAuditPerPayer } from './domain/long-work.ts'
 import { createPollRounds, type PollRoundsOptions } from './ingest/odds-poller.ts'
 import { threadCpuMs } from './long-work/do-long-work.ts'
@@ -32,6 +32,15 @@ export type GradingService = Service & { readonly store: GradingStore; start(): 
 /** The configured token is not the one on the network, so every payment would fail. The message is for the operator. */
 export class WrongToken extends Error {
   override readonly name = 'WrongToken'
+}
+
+/** A first part of a table would be graded against, and counted in the truth table, as if it were the whole. */
+async function requireWholeImports(stores: Stores): Promise<Stores> {
+  const files = await stores.ledger.unfinishedImports()
+  if (files.length === 0) return stores
+  throw new GradingStoreUnavailable(
+    `an import was cut off, or still runs: ${files.join(', ')}. Run "grading import" with it again, which goes on from there, or "grading accept-backup" to keep what is here`,
+  )
 }
 
 async function requireRightToken({ start }: ReturnType<typeof createTokenCheck>): Promise<void> {
@@ -94,7 +103,7 @@ export async function createGradingService(
   await using opened = new AsyncDisposableStack()
   const ending = <Part extends { close(): void | Promise<void> }>(part: Part): Part =>
     opened.adopt(part, () => part.close())
-  const stores = ending(await openStores(config, { clock, onProblem }))
+  const stores = await requireWholeImports(ending(await openStores(config, { clock, onProblem })))
   const { countProcesses, ledger: store, reservations, writeTrouble } = stores
   // It ends after the payments whose work it does.
   const worker = ending(longWorker(config))

@@ -37,7 +37,6 @@ describe.skipIf(postgresMissing !== undefined)(
           'mcp_listens: PostgreSQL alone',
           'mcp_sessions.scopes: SQLite TEXT, PostgreSQL BLOB',
           'mcp_sessions.sub: SQLite TEXT, PostgreSQL BLOB',
-          'meta: PostgreSQL alone',
           'processes: PostgreSQL alone',
           'user_versions.body: SQLite ANY, PostgreSQL BLOB',
           // What any of them found when it replayed chains.

@@ -1,5 +1,5 @@
 // The records on PostgreSQL: postgres-records.schema.sql, and what moves between the engines.
-import { readSchema } from '@tallystick/journal-store'
+import { moveImports, readSchema } from '@tallystick/journal-store'
 import type {
   PostgresJournalTable,
   PostgresStoreKind,
@@ -43,6 +43,8 @@ export const POSTGRES_RECORDS = {
   seal: RECORDS.seal,
 } as const satisfies PostgresStoreKind<Audience>
 
+const IMPORTS = moveImports(POSTGRES_RECORDS.schema)
+
 /**
  * What moves between the engines. Sessions do not, since clients open new ones; audit rows stay where they were written.
  */
@@ -50,4 +52,6 @@ export const RECORDS_MOVE: StoreMove<Audience> = {
   sqlite: RECORDS,
   postgres: POSTGRES_RECORDS,
   tables: [{ table: 'chains' }, { table: 'requests' }, { table: 'erasures' }, { table: 'frees' }],
+  toPostgres: [IMPORTS.toPostgres],
+  toSqlite: [IMPORTS.toSqlite],
 }

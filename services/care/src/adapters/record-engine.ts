@@ -7,7 +7,7 @@ import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
 import { createBehindReads } from './record-behind.ts'
 import { exportRecordLines } from './record-export.ts'
-import { importRecordLines } from './record-import.ts'
+import { importRecordLines, isHalfImported } from './record-import.ts'
 import { createChainList, createRecordReads } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import { verifyAdded, verifyChains } from './record-verify.ts'
@@ -88,6 +88,7 @@ export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefi
     ...createBehindReads(engine.source, { seals: source.seals, journals: engine.journals }),
     ...createRecordReader(engine, keys),
     importLines: (query) => importRecordLines({ ...source, ...engine }, query),
+    isHalfImported: () => isHalfImported(engine.source),
     verifyAdded: (query) => verifyAdded(source, query),
     ...createChainList(engine.source),
     outsideMark: () => engine.outsideMark(),

@@ -2,6 +2,7 @@
 // this store's own keys, or in the clear without any. One that was killed goes on where it stopped. Three things stay behind, since no export holds them: requests that may
 // be sent again, and who erased or freed a chain and why.
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
+import { UNFINISHED_IMPORTS } from '@tallystick/journal-store'
 import { readJournalEntry } from '../domain/journal-entry.ts'
 import { type RecordJournal, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { type ExportReport, readExportLine, verifyExport } from '../domain/verify-export.ts'
@@ -10,6 +11,7 @@ import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { ExportLine } from '../wire/verify.ts'
 import { ERASED_HEAD } from './chain-erasure.ts'
 import { type ChainSeals, chainName } from './chain-keys.ts'
+import type { RecordSource } from './record-sql.ts'
 import type { WrittenStore } from './record-writer.ts'
 import { type StoredSlot, slotTextOf } from './stored-record.ts'
 
@@ -51,6 +53,13 @@ const BEGIN = `INSERT INTO chains (id, patient, domain, audience, turn, freed, l
   VALUES ($1, $2, $3, $4, $5, $6, 1, $7, 0)`
 const ERASE = 'UPDATE chains SET erased_leaves = $1, head_hash = $2 WHERE id = $3'
 const NOTE_ERASURE = 'INSERT INTO erasures (chain, at, actor, reason) VALUES ($1, $2, $3, $4)'
+
+/** There is one at a time. */
+const NAME = 'records'
+
+/** Whether an import was cut off and has taken up a first part of the records. */
+export const isHalfImported = async ({ ask }: Pick<RecordSource, 'ask'>): Promise<boolean> =>
+  (await ask(UNFINISHED_IMPORTS)).length > 0
 
 /** Said of an erasure or a free that the export does not explain. */
 const BY = { actor: 'care import', reason: 'as the export says' }
@@ -218,6 +227,8 @@ async function writeVersions(
     for (const { audience, changesList, leaf, cells: stored } of rows)
       append(audience, leaf, [...stored, size('user') + size('assistant'), changesList])
     run(source.sql.keepChains, source.sql.list(changed))
+    if (marks === undefined) run(source.sql.imports.begin, [NAME, NAME])
+    else run(source.sql.imports.end, [NAME])
     if (marks !== undefined) writeMarks({ run, sql: source.sql }, marks)
   })
 }

@@ -1,6 +1,6 @@
 // The SQL of the records that both engines accept; a dialect has the parts that differ. Tables have no schema, `$1` stands for
 // a value, and rows come as arrays: the caller of a statement gives the type of its rows.
-import { bodyOfBytes, type Rows } from '@tallystick/journal-store'
+import { bodyOfBytes, POSTGRES_IMPORTS, type Rows, SQLITE_IMPORTS } from '@tallystick/journal-store'
 import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
@@ -17,6 +17,7 @@ type Dialect = {
   readonly list: (rows: readonly (readonly unknown[])[]) => readonly unknown[]
   /** Leaf hashes of a row in lower-case hex. */
   readonly leafHash: (row: string) => string
+  readonly imports: typeof SQLITE_IMPORTS | typeof POSTGRES_IMPORTS
   /** Finds no trace of a chain of the other audience, in the same time as for no chain (C30). */
   readonly bySlot: string
   /** Versions of each chain `c` from place $1 to before place $2, never past those of others. */
@@ -36,6 +37,7 @@ const SQLITE: Dialect = {
   },
   list: (rows) => [JSON.stringify(rows)],
   leafHash: (row) => `lower(hex(${row}.leaf_hash))`,
+  imports: SQLITE_IMPORTS,
   bySlot: 'INDEXED BY chains_by_slot',
   ofEachBehind: (table) => table,
   ofTopicsBehind: (table, order) =>
@@ -54,6 +56,7 @@ const POSTGRES: Dialect = {
   list: ([first = [], ...others]) =>
     first.map((cell, column) => [cell, ...others.map((row) => row[column])]),
   leafHash: (row) => `encode(${row}.leaf_hash, 'hex')`,
+  imports: POSTGRES_IMPORTS,
   bySlot: '',
   ofEachBehind: (table) =>
     `LATERAL (SELECT * FROM ${table} WHERE chain = c.id AND place >= $1 AND place < $2 OFFSET 0)`,
@@ -220,6 +223,7 @@ export const ENDS_OF_CHAIN = AUDIENCES.map((audience) => {
 function recordSql(dialect: Dialect) {
   const { isOneOf, rowsOf } = dialect
   return {
+    imports: dialect.imports,
     of: { user: versionSql(dialect, 'user'), assistant: versionSql(dialect, 'assistant') },
     names: { patient: namesOf('patient'), domain: namesOf('domain') },
     /** Known requests, the leaves they made, and how many sessions heard of each. */

@@ -6,6 +6,10 @@ CREATE TABLE journals ( -- the head of each journal
   peaks BLOB NOT NULL -- compact range: 32 bytes for each one bit of size, the largest subtree first
 ) STRICT;
 INSERT INTO journals VALUES ('assistant', 0, x''), ('user', 0, x'');
+CREATE TABLE meta ( -- imports that have not ended
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE chains (
   id INTEGER PRIMARY KEY, -- in order of creation: lists page by it

@@ -49,7 +49,7 @@ it('C17: a move takes every table of the records', async () => {
       table,
       `${table}_nodes`,
     ])
-    const all = [...moved, ...journals, 'journals', 'seal_keys'].toSorted()
+    const all = [...moved, ...journals, 'journals', 'meta', 'seal_keys'].toSorted()
     expect(tables.map(({ name }) => name)).toEqual(all)
   } finally {
     folder.remove()

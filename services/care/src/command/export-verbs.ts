@@ -1,7 +1,4 @@
-import { rmSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
-import { messageOf, PRIVATE_FILE_MODE } from '@tallystick/journal-store'
+import { messageOf } from '@tallystick/journal-store'
 import { isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
@@ -9,10 +6,10 @@ import {
   type CommandVerb,
   EXIT,
   inputLines,
+  writeOutput,
 } from '@tallystick/service-kit/command'
 import { openRecordReader, openStores } from '../adapters/open-stores.ts'
 import { FHIR_BUNDLES, type FhirBundleType, fhirBundle } from '../domain/fhir-bundle.ts'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
   type ExportedChain,
   type ExportReport,
@@ -102,9 +99,7 @@ export const exportVerb: CommandVerb = {
         fhir === undefined
           ? exportLines()
           : fhirBundle(exportLines, { baseUrl: config.BASE_URL, type: fhir })
-      const output = call.text('output')
-      if (output === undefined) for await (const line of lines) call.terminal.print(line)
-      else await writeLines(output, lines)
+      await writeOutput(call, lines)
     } finally {
       await reader.close()
     }
@@ -159,27 +154,4 @@ function queryOf(call: CommandCall) {
   if (audiences.length === 0) throw new BadUsage('--audience takes user, assistant or all.')
   const slot = slotOption(call)
   return slot === undefined ? { audiences } : { audiences: [slot.audience], slot }
-}
-
-/** Readable by the owner alone, since an export holds what the seal hides. No half-written file stays behind. */
-async function writeLines(path: string, lines: AsyncIterable<string>): Promise<void> {
-  const file = await open(path, 'wx', PRIVATE_FILE_MODE).catch((cause: unknown) => {
-    throw new BadUsage(`${path} cannot be created; an export overwrites nothing.`, { cause })
-  })
-  try {
-    await pipeline(
-      async function* () {
-        for await (const line of lines) yield `${line}\n`
-      },
-      file.createWriteStream({ flush: true }),
-    )
-  } catch (error) {
-    rmSync(path, { force: true })
-    const isOfFile = error instanceof Error && 'syscall' in error
-    throw isOfFile
-      ? new RecordStoreUnavailable(`${path} could not be written: ${error.message}`, {
-          cause: error,
-        })
-      : error
-  }
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -36,6 +37,6 @@ describe('a full disk is reported as such, and half a file is not left behind', 
     const { status, stderr } = runShortOfSpace(...words, file)
     expect(stderr).toContain(`${file} could not be written`)
     expect([status, stderr.split('\n').length]).toEqual([1, 2])
-    expect(existsSync(file)).toBe(false)
+    expect(readdirSync(dirname(file)).filter((name) => name.includes('.out'))).toEqual([])
   })
 })

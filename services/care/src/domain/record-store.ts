@@ -299,6 +299,8 @@ export type RecordStore = {
     readonly lines: () => AsyncIterable<string>
     readonly at: string
   }): Promise<Readonly<Record<Audience, number>>>
+  /** Whether an import was cut off, and the store holds a first part of what it took up. */
+  isHalfImported(): Promise<boolean>
   /** The key under which values are sealed; undefined in the clear. */
   readonly sealKeyId: string | undefined
   close(): Promise<void>

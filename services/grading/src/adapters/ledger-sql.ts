@@ -1,5 +1,5 @@
 /** The ledger's statements, in SQL that both engines accept; a dialect has the parts that differ. */
-import type { Rows, Statement } from '@tallystick/journal-store'
+import type { POSTGRES_IMPORTS, Rows, SQLITE_IMPORTS, Statement } from '@tallystick/journal-store'
 import type { EventInfo } from '../domain/event-state.ts'
 import type { SearchDialect } from './event-search.ts'
 import { PICK_COLUMNS } from './stored-rows.ts'
@@ -11,6 +11,7 @@ type KeptCell = readonly [key: string, cell: string | null]
 
 /** Where the engines' SQL for a ledger differs. */
 type LedgerDialect = Pick<SearchDialect, 'among' | 'list'> & {
+  readonly imports: typeof SQLITE_IMPORTS | typeof POSTGRES_IMPORTS
   /** Rows to insert, from the values that `values` makes of them. */
   readonly rowsOf: (...types: readonly SqlType[]) => string
   /** The values of a statement over rows, of which there is at least one. */

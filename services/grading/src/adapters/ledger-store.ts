@@ -3,7 +3,7 @@
  * decided in a transaction in which nobody else appends, so several processes may write. The domain decides what happens
  * to an event.
  */
-import type { CheckpointReading, Store } from '@tallystick/journal-store'
+import { type CheckpointReading, type Store, UNFINISHED_IMPORTS } from '@tallystick/journal-store'
 import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
 import { AUDIT_TEXT } from '../domain/committed-pick.ts'
 import { decideIngest, decidePick, type LedgerWrite } from '../domain/decide-ledger.ts'
@@ -135,6 +135,7 @@ function createReads({ freshen, source, store }: LedgerEngine) {
   return {
     lastEventId: async () => (await rows<readonly [number]>(sql.lastEvent))[0]?.[0] ?? 0,
     hasPayload: async (rawSha256) => (await rows(sql.hasPayload, [rawSha256])).length > 0,
+    unfinishedImports: async () => (await rows<readonly [string]>(UNFINISHED_IMPORTS)).flat(),
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
@@ -185,6 +186,9 @@ export function createLedgerStore(engine: LedgerEngine): GradingStore {
         requirePoller(tx, pollerEpoch)
         tx.run(source.sql.markPayload, [rawSha256, feed, Math.floor(receivedAtSeconds)])
       }),
+    beginImport: (name, file) =>
+      store.write(({ run }) => run(source.sql.imports.begin, [name, file])),
+    endImport: (name) => store.write(({ run }) => run(source.sql.imports.end, [name])),
     keepPick: (pick, commit) => keepPick(engine, pick, commit),
     close: () => store.close(),
   }

@@ -2,11 +2,13 @@
  * What moves between engines besides entries: picks, payments, the secret behind payer tags, and the counts made from
  * entries. Nothing is rehashed or recounted, so head, exports and truth table stay the same.
  */
+import { moveImports } from '@tallystick/journal-store'
 import type { StoreMove } from '@tallystick/journal-store/postgres'
 import { FILE_EVENTS, filedText } from './postgres-events.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
 import { LEDGER, RESERVATIONS } from './sqlite-database.ts'
 
+const IMPORTS = moveImports(POSTGRES_LEDGER.schema)
 const SECRET = "name = 'payer_secret'"
 
 export const LEDGER_MOVE: StoreMove<'ledger'> = {
@@ -22,6 +24,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     },
   ],
   toPostgres: [
+    IMPORTS.toPostgres,
     {
       from: `SELECT value FROM meta WHERE ${SECRET}`,
       into: `UPDATE grading.meta SET value = secret FROM unnest($1::text[]) AS moved (secret) WHERE ${SECRET}`,
@@ -40,6 +43,7 @@ export const LEDGER_MOVE: StoreMove<'ledger'> = {
     },
   ],
   toSqlite: [
+    IMPORTS.toSqlite,
     {
       from: `SELECT value FROM grading.meta WHERE ${SECRET}`,
       into: `UPDATE meta SET value = ? WHERE ${SECRET}`,

@@ -1,4 +1,5 @@
 /** A ledger's events in PostgreSQL's SQL: how they are filed, and found by words and teams. */
+import { POSTGRES_IMPORTS } from '@tallystick/journal-store'
 import { eventWords } from '../domain/find-events.ts'
 import { teamKey } from '../domain/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
@@ -29,6 +30,7 @@ const columns = (rows: readonly (readonly unknown[])[]): readonly unknown[][] =>
   (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]))
 
 export const POSTGRES_SQL = ledgerSql({
+  imports: POSTGRES_IMPORTS,
   among: (column, value) => `${column} = ANY(${value})`,
   list: (texts) => texts,
   rowsOf: (...types) =>

@@ -1,7 +1,7 @@
 /** What trouble leaves of a ledger, end to end: kill -9 and a full disk. The engines' own tests are in journal-store. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,6 +15,7 @@ import { GradingStoreUnavailable } from '../domain/grading-store.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload } from '../ingest/ingest-payload.ts'
 import { syntheticFixtures } from '../seed/synthetic-fixtures.ts'
+import { startGradingProcess } from '../testing/grading-process.fixture.ts'
 import { openSqliteGradingStore } from './sqlite-grading-store.ts'
 
 const COMMAND = fileURLToPath(new URL('../command/main.ts', import.meta.url))
@@ -109,6 +110,75 @@ test('kill -9 of an import leaves a ledger that verifies, and the import again c
   } finally {
     await store.close()
   }
+})
+
+/** The command in this environment. */
+const grading = (...words: readonly string[]) =>
+  promisify(execFile)(process.execPath, [COMMAND, ...words], { env: environment() })
+
+/** Starts a service on the ledger, which stops once it serves. */
+const start = () => {
+  const service = startGradingProcess({
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATABASE_PATH: path,
+    PAY_TO: '0x00000000000000000000000000000000000000bb',
+    LEDGER_RPC_URL: 'http://127.0.0.1:9',
+    FACILITATOR_URL: 'http://127.0.0.1:9',
+  })
+  const up = service.url().then(() => service.kill('SIGTERM'))
+  up.catch(() => undefined)
+  return service.ended
+}
+
+test('G8: no service starts on a first part of a file, after kill -9 of its import, until it is imported again or accepted', async () => {
+  const file = tableFile(MATCHES)
+  const killed = async (from: number) => {
+    const child = spawn(process.execPath, [COMMAND, 'import', file], { env: environment() })
+    children.push(child)
+    const ended = once(child, 'exit')
+    await expect.poll(committedEntries, { interval: 5 }).toBeGreaterThan(from)
+    child.kill('SIGKILL')
+    expect(await ended).toEqual([null, 'SIGKILL'])
+    const { code, errors } = await start()
+    expect({ code, errors }).toEqual({
+      code: 1,
+      errors: `Grades cannot be served: an import was cut off, or still runs: ${file}. Run "grading import" with it again, which goes on from there, or "grading accept-backup" to keep what is here\n`,
+    })
+  }
+  await killed(0)
+  await grading('accept-backup')
+  expect((await start()).code).toBe(0)
+  await killed(committedEntries())
+  await grading('import', file)
+  expect((await start()).code).toBe(0)
+})
+
+test('G7: kill -9 of an export leaves no file under its name, or the whole one', async () => {
+  await (await fill(path, MATCHES)).close()
+  const output = join(folder, 'export.jsonl')
+  const draft = () => readdirSync(folder).some((name) => /^export\.jsonl\.\d+\.part$/.test(name))
+  // Fast enough, an export is whole before it is killed: the next one is not.
+  for (let tries = 0; tries < 10 && !draft(); tries += 1) {
+    rmSync(output, { force: true })
+    const child = spawn(process.execPath, [COMMAND, 'export', '--output', output], {
+      env: environment(),
+      stdio: 'ignore',
+    })
+    children.push(child)
+    const ended = once(child, 'exit')
+    await expect.poll(() => draft() || existsSync(output), { interval: 1 }).toBe(true)
+    child.kill('SIGKILL')
+    await ended
+    if (existsSync(output)) await grading('verify', output)
+  }
+  expect([draft(), existsSync(output)]).toEqual([true, false])
+  await grading('export', '--output', output)
+  expect((await grading('verify', output)).stdout).toMatch(/^INTACT/)
+  expect(await grading('export', '--output', output).catch((error) => error)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('overwrites nothing') as string,
+  })
 })
 
 test('a full disk is a named error; what was committed before it stays and verifies', async () => {

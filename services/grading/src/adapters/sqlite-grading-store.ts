@@ -3,7 +3,7 @@
  * brings memory up to date inside its transaction, and so does each read after another process wrote. The rest is ledger-store.ts.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { askOn, openSqliteStore, type StoreOwner } from '@tallystick/journal-store'
+import { askOn, openSqliteStore, SQLITE_IMPORTS, type StoreOwner } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import { eventWords } from '../domain/find-events.ts'
 import type { GradingStore } from '../domain/grading-store.ts'
@@ -27,6 +27,7 @@ const KEEP_CELLS = `INSERT INTO truth (key, cell, as_of) SELECT ${jsonCells(2)},
   ON CONFLICT (key) DO UPDATE SET cell = excluded.cell, as_of = excluded.as_of`
 
 export const SQLITE_SQL = ledgerSql({
+  imports: SQLITE_IMPORTS,
   among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
   list: (texts) => JSON.stringify(texts),
   rowsOf: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,

@@ -173,6 +173,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await grading(['import', '-'], file, [table])
       const picked = await openSqliteGradingStore({ ...owner, databasePath: DATABASE_PATH, clock })
       await createGraderFixture(picked).pay(samplePick({ market: 'soccer/new.match/1x2/ft' }))
+      await picked.beginImport('cut', 'cut.csv')
       await picked.close()
       const payments = openSqliteReservationStore({ databasePath: DATABASE_PATH, clock })
       const kept = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
@@ -223,6 +224,7 @@ describe.skipIf(postgresMissing !== undefined)(
       const found = await openSqliteGradingStore({ ...owner, databasePath: back, clock })
       const search = { words: ['synthetic'], limit: 5 }
       expect(await found.searchEvents(search)).toHaveLength(5)
+      expect(await found.unfinishedImports()).toEqual(['cut.csv'])
       await found.close()
     })
   },

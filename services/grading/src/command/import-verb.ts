@@ -81,6 +81,7 @@ async function importFile(
   const account = await ingestPayload({
     store,
     raw,
+    file,
     receivedAtSeconds,
     ...(stage === 'final' ? { reading: stage } : {}),
     read: reading.read,

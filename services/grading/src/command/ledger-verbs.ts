@@ -8,6 +8,7 @@ import {
   EXIT,
   type ExitCode,
   inputLines,
+  writeOutput,
 } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import {
@@ -19,7 +20,7 @@ import {
 import { ledgerOwner } from '../adapters/open-stores.ts'
 import type { LedgerVerdict } from '../domain/grading-store.ts'
 import { exportLines, verifyExport } from '../domain/ledger-export.ts'
-import { existingLedger, readStoreConfig, withLedger } from './command-store.ts'
+import { existingLedger, readStoreConfig, withLedger, withStore } from './command-store.ts'
 
 function printBroken(
   terminal: CommandTerminal,
@@ -71,11 +72,13 @@ export const verifyVerb: CommandVerb = {
  */
 export const exportVerb: CommandVerb = {
   name: 'export',
+  usage: '[--output FILE]',
   summary: 'writes every entry and the signed checkpoint as JSON lines, for `grading verify FILE`',
-  example: 'export > grading-export.jsonl',
-  run: ({ terminal }) =>
-    withLedger(terminal, async (store) => {
-      for await (const line of exportLines(store)) terminal.print(line)
+  example: 'export --output grading-export.jsonl',
+  options: { output: 'text' },
+  run: (call) =>
+    withLedger(call.terminal, async (store) => {
+      await writeOutput(call, exportLines(store))
       return EXIT.done
     }),
 }
@@ -117,6 +120,8 @@ export const acceptBackupVerb: CommandVerb = {
   run: async ({ terminal }) => {
     const config = existingLedger(terminal)
     const accepted = await acceptBackup(ledgerOwner(config), config.DATABASE_URL)
+    // As it stands: with the first parts of imports that were cut off.
+    await withStore(terminal, (store) => store.endImport('%'))
     terminal.print(`${accepted.size} entries accepted; ${givenUp(accepted)}.`)
     return EXIT.done
   },

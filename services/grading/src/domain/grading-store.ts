@@ -113,6 +113,12 @@ export type GradingStore = LedgerReader & {
       readonly feed: string
     },
   ): Promise<void>
+  /** Notes that a command imports a payload under this name, from this file. */
+  beginImport(name: string, file: string): Promise<void>
+  /** Notes that it ended; `%` gives up all of them. */
+  endImport(name: string): Promise<void>
+  /** The files of imports that were begun and have not ended. */
+  unfinishedImports(): Promise<readonly string[]>
   /** Keeps a pick, durable, or returns the one its payment already has; with `commit` the ledger gets its commitment. */
   keepPick(pick: Omit<StoredPick, 'seq'>, commit: boolean): Promise<StoredPick>
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>

@@ -94,10 +94,12 @@ export async function ingestPayload(options: {
   readonly receivedAtSeconds: number
   /** What else decides how the bytes are read, such as `final`: another reading is another payload. */
   readonly reading?: string
+  /** A command's file: until it is taken whole, no service starts on the ledger. */
+  readonly file?: string
   readonly read: () => Iterable<Normalised>
   readonly onSlice?: (account: PayloadAccount) => void
 }): Promise<PayloadAccount> {
-  const { store, raw, receivedAtSeconds, onSlice } = options
+  const { file, store, raw, receivedAtSeconds, onSlice } = options
   const rawSha256 = hash('sha256', raw)
   const name = options.reading === undefined ? rawSha256 : `${rawSha256} ${options.reading}`
   let account: PayloadAccount = {
@@ -111,7 +113,12 @@ export async function ingestPayload(options: {
     alike: [],
     ignoredColumns: [],
   }
-  if (account.isRepeated) return account
+  if (file !== undefined && !account.isRepeated) await store.beginImport(name, file)
+  const ended = async (): Promise<PayloadAccount> => {
+    if (file !== undefined) await store.endImport(name)
+    return account
+  }
+  if (account.isRepeated) return ended()
   // The first feed of a ledger finds no other's matches.
   const isFirst = (await store.head()).size === 0
   const batch = { receivedAtSeconds, rawSha256 }
@@ -141,7 +148,7 @@ export async function ingestPayload(options: {
   }
   if (account.observations > 0 && feedName !== undefined)
     await store.markPayload({ rawSha256: name, feed: feedName, receivedAtSeconds })
-  return account
+  return ended()
 }
 
 /** A payload whose form was recognised, or what is wrong with it. */
