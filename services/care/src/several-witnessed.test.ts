@@ -31,7 +31,7 @@ describe.skipIf(reason !== undefined)(
       // Who is first has the lease.
       holder = await cares.start()
       other = await cares.start()
-    }, 60_000)
+    }, 120_000)
     afterAll(async () => {
       await cares.end()
       await witness.close()
