@@ -38,6 +38,8 @@ export type ReplicaStack = {
   balanceTinybar(account: DevnetAccount): Promise<bigint>
   /** Ends one replica, or the facilitator, with a signal, and waits for its end. */
   kill(which: number | 'facilitator', signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>
+  /** Stops a replica without ending it, or wakes it. */
+  signal(at: number, signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Starts a replica again with its previous environment; resolves when it listens. */
   restart(at: number): Promise<void>
   /** Everything that the processes have logged, in more detail than usual. */
@@ -127,6 +129,7 @@ export async function startReplicaStack(
       process.kill(pid, signal)
       await eventually(() => !isRunning(pid))
     },
+    signal: (at, signal) => void process.kill(processes.get(at)?.pid ?? 0, signal),
     restart: start,
     logs: () =>
       readdirSync(logFolder)

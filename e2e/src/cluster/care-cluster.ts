@@ -19,10 +19,24 @@ async function isReady(port: number): Promise<boolean> {
   return answer?.ok === true
 }
 
-export async function startCareCluster(database: {
+/** As a supervisor does: one that ends as it starts, while no server takes writes say, is started again. */
+export async function untilStarted(start: () => Promise<unknown>): Promise<void> {
+  await eventually(() =>
+    start().then(
+      () => true,
+      () => false,
+    ),
+  )
+}
+
+export type ClusterDatabase = {
+  /** Of all servers. */
   readonly url: string
+  /** Of the primary itself. */
   readonly adminUrl: string
-}) {
+}
+
+export async function startCareCluster(database: ClusterDatabase) {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-cluster-'))
   const ports = await Promise.all(Array.from({ length: PROCESSES }, () => freePort()))
   const proxy = await startProxy(ports)
@@ -56,6 +70,7 @@ export async function startCareCluster(database: {
   const untilReady = (at: number) => eventually(() => isReady(ports[at] ?? 0))
   await Promise.all(ports.map((_, at) => untilReady(at)))
   return {
+    name: 'care',
     care: {
       baseUrl: proxy.url,
       mcpUrl: `${proxy.url}/mcp`,
@@ -68,7 +83,10 @@ export async function startCareCluster(database: {
     async killAndRestart(at: number): Promise<void> {
       running[at]?.kill('SIGKILL')
       await running[at]?.ended
-      running[at] = start(at)
+      await untilStarted(() => {
+        running[at] = start(at)
+        return running[at].url()
+      })
       await untilReady(at)
     },
     untilAllReady: async () => void (await Promise.all(ports.map((_, at) => untilReady(at)))),

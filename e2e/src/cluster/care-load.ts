@@ -86,9 +86,11 @@ type Message = {
 /** What a listener heard: of all chains by their notices, and of the followed one by its updates. */
 function hearing(name: string, followed: string) {
   const heard: { chain: string; version: number }[] = []
+  const heardMs: number[] = []
   let updates = 0
   return {
     hear: ({ method, params }: Message): void => {
+      heardMs.push(Date.now())
       const { uri, version } = params?.data ?? {}
       if (method === 'notifications/message' && uri !== undefined && version !== undefined)
         heard.push({ chain: uri, version })
@@ -115,12 +117,17 @@ function hearing(name: string, followed: string) {
         },
       ]
     },
-    updates: () => updates,
+    /** The longest time in which it heard nothing, from then on, milliseconds. */
+    silenceMs: (fromMs: number): number => {
+      const times = [fromMs, ...heardMs.slice(heardMs.findLastIndex((ms) => ms < fromMs) + 1)]
+      return Math.max(...times.map((ms, at) => ms - (times[at - 1] ?? ms)))
+    },
   }
 }
 
 export type Listener = {
   seen(from: ReadonlyMap<string, number>): readonly SessionSeen[]
+  silenceMs(fromMs: number): number
   stop(): Promise<void>
 }
 
@@ -158,7 +165,7 @@ export async function listen(
   await post({ method: 'notifications/initialized' })
   const uri = chainUri(chain)
   await post({ id: 1, method: 'resources/subscribe', params: { uri } })
-  const { hear, seen } = hearing(name, uri)
+  const { hear, seen, silenceMs } = hearing(name, uri)
   const session = sessionId
   let lastEventId: string | undefined
   const stopped = new AbortController()
@@ -179,6 +186,7 @@ export async function listen(
   const running = run()
   return {
     seen,
+    silenceMs,
     async stop() {
       stopped.abort()
       await running
@@ -195,7 +203,7 @@ export async function listenOfficially(
   const token = careToken(care, { sub: name, scope: 'care.read.user' })
   const client = new Client({ name: 'cluster', version: '1.0.0' })
   const uri = chainUri(chain)
-  const { hear, seen } = hearing(name, uri)
+  const { hear, seen, silenceMs } = hearing(name, uri)
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, (message) => hear(message))
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message) =>
     hear(message as Message),
@@ -206,7 +214,7 @@ export async function listenOfficially(
     }),
   )
   await client.subscribeResource({ uri })
-  return { seen, stop: () => client.close() }
+  return { seen, silenceMs, stop: () => client.close() }
 }
 
 /** Reads until it ends; a read that fails saw nothing. */

@@ -1,34 +1,58 @@
-// C25: three processes of care over a primary and two synchronous standbys, behind a plain proxy, while processes and primaries
-// fail. What clients saw is judged by a checker that took no part. In the long run there are more clients, and every fault.
+// C25, G12, A14: three processes of each service, care's and grading's over a primary and two synchronous standbys, behind plain
+// proxies, while processes and primaries fail. What clients saw is judged by checkers that took no part. In the long run there are
+// more clients, and every fault.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   ownPostgresMissing,
   runSql,
 } from '../../../packages/journal-store/src/postgres-server.fixture.ts'
+import { type AccessCluster, startAccessCluster } from './access-cluster.ts'
 import { type CareCluster, startCareCluster } from './care-cluster.ts'
-import {
-  type Listener,
-  listen,
-  listenOfficially,
-  runReader,
-  runWriter,
-  writeOnce,
-} from './care-load.ts'
+import { writeOnce } from './care-load.ts'
 import { checkHistory, type WriteSeen } from './check-history.ts'
+import { checkPayments } from './check-payments.ts'
+import {
+  countStatuses,
+  describeFaults,
+  describePayments,
+  describeSilences,
+  type FaultFigure,
+} from './describe-run.ts'
+import { createFaults } from './faults.ts'
+import { type GradingCluster, startGradingCluster } from './grading-cluster.ts'
+import { type LoadSize, startListeners, startMixedLoad } from './mixed-load.ts'
 import { type DatabaseFault, startTrio } from './postgres-trio.ts'
 
 const IS_LONG = process.env['TALLYSTICK_LONG'] === '1'
-const CHAINS = 12
-const WRITERS = 8
-const READERS = 4
-const LISTENERS = IS_LONG ? 280 : 24
-const OFFICIAL_LISTENERS = IS_LONG ? 20 : 4
-/** Between faults, milliseconds: the cluster works as it should. */
-const QUIET_MS = IS_LONG ? 20_000 : 2_000
+/** Ten minutes, and 1,000 payments in them; or some seconds. */
+const SIZE: LoadSize = IS_LONG
+  ? {
+      chains: 12,
+      pauseMs: 400,
+      listeners: 280,
+      officialListeners: 20,
+      grades: 850,
+      windows: 150,
+      payEveryMs: { grade: 650, window: 3_600 },
+    }
+  : {
+      chains: 12,
+      pauseMs: 20,
+      listeners: 20,
+      officialListeners: 4,
+      grades: 24,
+      windows: 6,
+      payEveryMs: { grade: 300, window: 1_200 },
+    }
+const KILL_EVERY_MS = IS_LONG ? 20_000 : 3_500
+/** Between the others, milliseconds. */
+const QUIET_MS = IS_LONG ? 45_000 : 3_000
 /** Longer than a process is remembered that says nothing. */
 const STOPPED_MS = 15_000
-const SETTLED_MS = 60_000
+/** Longer than a proxy waits for a silent stream. */
+const LEFT_MS = 30_000
+const SETTLED_MS = 120_000
 
 /** Every version of every chain, from the primary itself. */
 async function readStored(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -48,107 +72,121 @@ async function readStored(url: string): Promise<ReadonlyMap<string, readonly str
 
 const skipped = ownPostgresMissing === undefined ? '' : ` (skipped: ${ownPostgresMissing})`
 
-describe.skipIf(ownPostgresMissing !== undefined)(`C25: a cluster of care${skipped}`, () => {
+describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${skipped}`, () => {
   let trio: Awaited<ReturnType<typeof startTrio>>
-  let cluster: CareCluster
+  let care: CareCluster
+  let grading: GradingCluster
+  let access: AccessCluster
   beforeAll(async () => {
+    const startingAccess = startAccessCluster()
     trio = await startTrio()
-    cluster = await startCareCluster({ url: trio.url, adminUrl: trio.primaryUrl() })
+    const database = { url: trio.url, adminUrl: trio.primaryUrl() }
+    ;[care, grading, access] = await Promise.all([
+      startCareCluster(database),
+      startGradingCluster(database),
+      startingAccess,
+    ])
   })
   afterAll(async () => {
-    await cluster?.stop()
-    trio?.end()
+    await Promise.all([care, grading, access].map((cluster) => cluster?.stop()))
+    await trio?.end()
   })
 
-  it('loses and doubles no write and no correction, whatever fails', async () => {
-    const { care, proxyPort } = cluster
-    const first: WriteSeen[] = []
-    for (let chain = 0; chain < CHAINS; chain += 1)
-      first.push(await writeOnce(care, { chain, value: `first ${chain}` }))
+  it('loses and doubles no write, no correction and no payment, whatever fails', async () => {
+    const { first, listeners } = await startListeners(care, SIZE)
     const from = new Map(first.map(({ chain }) => [chain, 1]))
-    const listeners: Listener[] = []
-    for (let at = 0; at < LISTENERS; at += 1)
-      listeners.push(
-        await listen(care, { name: `listener ${at}`, port: proxyPort, chain: at % CHAINS }),
-      )
-    for (let at = 0; at < OFFICIAL_LISTENERS; at += 1)
-      listeners.push(await listenOfficially(care, { name: `official ${at}`, chain: at % CHAINS }))
-    const load = new AbortController()
-    const common = { chains: CHAINS, pauseMs: 20, ended: load.signal }
-    const writing = Array.from({ length: WRITERS }, (_, at) =>
-      runWriter(care, { ...common, name: `writer ${at}` }),
-    )
-    const reading = Array.from({ length: READERS }, (_, at) =>
-      runReader(care, { ...common, name: `reader ${at}` }),
-    )
-
-    /** A write that begins now is acknowledged; how long it took. */
-    const figures: string[] = []
-    let probes = 0
+    const load = startMixedLoad({ access, care, grading }, SIZE)
     const probed: WriteSeen[] = []
-    const untilWritten = async (fault: string): Promise<void> => {
+    const figures: FaultFigure[] = []
+    const failovers: Record<string, object> = {}
+    let silences: object | undefined
+    /** When a write that begins with the fault is acknowledged, and the first grade that is asked for after it. */
+    const onFault = async (what: string): Promise<void> => {
       const fromMs = Date.now()
-      const seen = await writeOnce(care, { chain: 0, value: `probe ${(probes += 1)}` })
+      const value = `probe ${probed.length} ${what}`
+      const seen = await writeOnce(care.care, { chain: probed.length % SIZE.chains, value })
       probed.push(seen)
-      expect(seen.outcome.kind, fault).toBe('acknowledged')
-      figures.push(`${fault}: ${Date.now() - fromMs} ms`)
+      expect(seen.outcome.kind, what).toBe('acknowledged')
+      figures.push({ what, atMs: fromMs, writtenMs: Date.now() - fromMs })
     }
-    const killOne = async (at: number): Promise<void> => {
-      const restarted = cluster.killAndRestart(at)
-      await untilWritten(`process ${at} killed`)
-      await restarted
-    }
-    const stopOne = async (at: number): Promise<void> => {
-      cluster.signal(at, 'SIGSTOP')
-      await untilWritten(`process ${at} stopped`)
-      await pause(STOPPED_MS)
-      cluster.signal(at, 'SIGCONT')
-      await untilWritten(`process ${at} woken`)
-    }
+    const faults = createFaults([care, grading, access], onFault)
     const failPrimary = async (fault: DatabaseFault): Promise<void> => {
+      const fromMs = Date.now()
       const failing = trio.fail(fault)
-      await untilWritten(`primary ${fault}`)
+      const promoting = failing.then(() => Date.now() - fromMs)
+      await onFault(`primary ${fault}`)
       const mend = await failing
+      failovers[fault] = { 'another promoted, ms': await promoting }
       await mend()
-      await untilWritten(`primary ${fault}, and back`)
+      await onFault(`primary ${fault}, and back`)
     }
-    const short = [() => killOne(0), () => failPrimary('killed'), () => killOne(1)]
-    const long = [
-      ...short,
-      () => stopOne(2),
+    const stop = (service: Parameters<typeof faults.stopAndWake>[0], at: number) =>
+      faults.stopAndWake(service, { at, ms: STOPPED_MS })
+    const all = [
+      () => failPrimary('killed'),
+      () => stop(care, 2),
+      () => stop(grading, 2),
       () => failPrimary('frozen'),
-      () => killOne(2),
+      () => stop(access, 2),
       () => failPrimary('cut off'),
+      async () => {
+        const fromMs = await faults.stopAndWake(care, { at: 1, ms: LEFT_MS })
+        silences = describeSilences(listeners, fromMs)
+      },
     ]
-    for (const fault of IS_LONG ? long : short) {
+    const killing = new AbortController()
+    const kills = faults.killInTurn({ everyMs: KILL_EVERY_MS, ended: killing.signal })
+    for (const fault of IS_LONG ? all : all.slice(0, 1)) {
       await pause(QUIET_MS)
       await fault()
     }
     await pause(QUIET_MS)
-    load.abort()
-    const [writes, reads] = [
-      (await Promise.all(writing)).flat(),
-      (await Promise.all(reading)).flat(),
-    ]
-    await cluster.untilAllReady()
+    const { calls, reads, writes } = await load.end()
+    killing.abort()
+    const killed = await kills
+    await care.untilAllReady()
     const stored = await readStored(trio.primaryUrl())
-    const judge = () =>
-      checkHistory({
+    const again = await grading.payAgain()
+    const judge = async () => [
+      ...checkHistory({
         writes: [...first, ...probed, ...writes],
         reads,
         sessions: listeners.flatMap((listener) => listener.seen(from)),
         stored,
-      })
+      }),
+      ...checkPayments({
+        payments: [...load.grades, ...again],
+        calls: [],
+        charges: await grading.charges(),
+        effects: await grading.effects(trio.primaryUrl()),
+      }),
+      ...checkPayments({
+        payments: load.windows,
+        calls,
+        charges: await access.charges(),
+        effects: await access.effects(),
+      }),
+    ]
     const untilMs = Date.now() + SETTLED_MS
-    while (judge().length > 0 && Date.now() < untilMs) await pause(250)
+    while ((await judge()).length > 0 && Date.now() < untilMs) await pause(1_000)
     const acknowledged = writes.filter(({ outcome }) => outcome.kind === 'acknowledged').length
-    console.info(
-      `${acknowledged} of ${writes.length} writes acknowledged, ${reads.length} reads, ${listeners.length} listeners`,
-      figures,
-    )
-    expect(judge()).toEqual([])
-    expect(acknowledged).toBeGreaterThan(WRITERS)
-    expect(reads.length).toBeGreaterThan(READERS)
+    console.info({
+      writes: `${acknowledged} of ${writes.length} acknowledged`,
+      reads: reads.length,
+      listeners: listeners.length,
+      grades: describePayments(load.grades),
+      windows: describePayments(load.windows),
+      calls: countStatuses(calls),
+      killed,
+      failovers,
+      'streams of a stopped process': silences,
+    })
+    console.table(describeFaults(figures, load.grades))
+    expect(await judge()).toEqual([])
+    expect(acknowledged).toBeGreaterThan(probed.length)
+    expect(reads.length).toBeGreaterThan(probed.length)
+    expect(describePayments(load.grades).served).toBeGreaterThan(SIZE.grades / 2)
+    expect(describePayments(load.windows).served).toBeGreaterThan(SIZE.windows / 2)
     await Promise.all(listeners.map((listener) => listener.stop()))
   })
 })

@@ -7,9 +7,9 @@ import {
   COPY_SERVER,
   INITIALISE_SERVER,
   makeServerFolder,
-  runProgram,
   runSql,
   signalServer,
+  startProgram,
 } from '../../../packages/journal-store/src/postgres-server.fixture.ts'
 import { startCable } from './tcp-cable.ts'
 
@@ -39,9 +39,10 @@ export async function startTrio() {
   /** Not by its cable. */
   const directUrl = (name: Name, database = 'postgres'): string =>
     `postgres://postgres@${encodeURIComponent(folder)}:${socketPort(name)}/${database}`
-  const control = (name: Name, words: readonly string[]): void =>
-    runProgram(folder, ['pg_ctl', '-D', dataOf(name), '-w', ...words])
-  const start = (name: Name): void =>
+  // The cables go on meanwhile.
+  const control = (name: Name, words: readonly string[]): Promise<void> =>
+    startProgram(folder, ['pg_ctl', '-D', dataOf(name), '-w', ...words])
+  const start = (name: Name): Promise<void> =>
     control(name, [
       '-l',
       `${dataOf(name)}.log`,
@@ -54,12 +55,12 @@ export async function startTrio() {
       join(dataOf(name), 'postgresql.auto.conf'),
       `primary_conninfo = 'host=127.0.0.1 port=${cables[leader].port} user=postgres application_name=${name}'\n`,
     )
-  const copy = (name: Name, leader: Name): void => {
+  const copy = async (name: Name, leader: Name): Promise<void> => {
     rmSync(dataOf(name), { recursive: true, force: true })
     const from = ['-h', folder, '-p', String(socketPort(leader)), '-D', dataOf(name)]
-    runProgram(folder, [...COPY_SERVER, ...from])
+    await startProgram(folder, [...COPY_SERVER, ...from])
     follow(name, leader)
-    start(name)
+    await start(name)
   }
   let primary: Name = 'one'
   const untilFollowed = async (count: number): Promise<void> => {
@@ -70,13 +71,12 @@ export async function startTrio() {
       await pause(100)
     }
   }
-  runProgram(folder, [...INITIALISE_SERVER, '-D', dataOf('one')])
-  start('one')
+  await startProgram(folder, [...INITIALISE_SERVER, '-D', dataOf('one')])
+  await start('one')
   const rule = `ANY 1 (${NAMES.join(', ')})`
   await runSql(directUrl('one'), `ALTER SYSTEM SET synchronous_standby_names = '${rule}'`)
   await runSql(directUrl('one'), 'CREATE DATABASE tallystick')
-  copy('two', 'one')
-  copy('three', 'one')
+  await Promise.all([copy('two', 'one'), copy('three', 'one')])
   await runSql(directUrl('one'), 'SELECT pg_reload_conf()')
   await untilFollowed(2)
 
@@ -89,10 +89,10 @@ export async function startTrio() {
   const promote = async (): Promise<void> => {
     const [a, b] = NAMES.filter((name) => name !== primary) as [Name, Name]
     const leader = (await received(a)) >= (await received(b)) ? a : b
-    control(leader, ['promote'])
+    await control(leader, ['promote'])
     const follower = leader === a ? b : a
     follow(follower, leader)
-    control(follower, ['reload'])
+    await control(follower, ['reload'])
     primary = leader
   }
   return {
@@ -102,7 +102,7 @@ export async function startTrio() {
     async fail(fault: DatabaseFault): Promise<() => Promise<void>> {
       const failed = primary
       const server = { folder, data: dataOf(failed) }
-      if (fault === 'killed') control(failed, ['-m', 'immediate', 'stop'])
+      if (fault === 'killed') await control(failed, ['-m', 'immediate', 'stop'])
       else if (fault === 'frozen') signalServer(server, 'SIGSTOP')
       else cables[failed].cut()
       await pause(DECISION_MS)
@@ -111,19 +111,16 @@ export async function startTrio() {
         if (fault === 'frozen') signalServer(server, 'SIGCONT')
         if (fault === 'cut off') cables[failed].mend()
         await pause(DECISION_MS)
-        if (fault !== 'killed') control(failed, ['-m', 'immediate', 'stop'])
-        copy(failed, primary)
+        if (fault !== 'killed') await control(failed, ['-m', 'immediate', 'stop'])
+        await copy(failed, primary)
         await untilFollowed(2)
       }
     },
     urlOf,
-    end(): void {
+    async end(): Promise<void> {
       for (const name of NAMES) {
-        try {
-          control(name, ['-m', 'immediate', 'stop'])
-        } catch {
-          // It was not running.
-        }
+        // It may not be running.
+        await control(name, ['-m', 'immediate', 'stop']).catch(() => undefined)
         cables[name].stop()
       }
       rmSync(folder, { recursive: true, force: true })

@@ -5,8 +5,11 @@ import type { AddressInfo, Server } from 'node:net'
 
 /** A process that refused or was silent is left out for so long, milliseconds. */
 const LEFT_OUT_MS = 2_000
-/** An answer begins within this, milliseconds: longer than a write may wait for its database. */
-const ANSWER_MS_MAX = 20_000
+/**
+ * An answer begins, and goes on, within this, milliseconds, as with nginx's proxy_read_timeout: longer than a write may wait for
+ * its database, and than a stream's heartbeat.
+ */
+const SILENT_MS_MAX = 20_000
 
 export async function portOf(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -34,16 +37,14 @@ export async function startProxy(ports: readonly number[]) {
       const { headers, method, url: path } = incoming
       const options = { host: '127.0.0.1', port, path, method, headers, agent: false }
       const onward = request(options, (answer) => {
-        clearTimeout(silence)
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
         outgoing.flushHeaders()
         answer.pipe(outgoing)
         answer.on('error', () => outgoing.destroy())
         answer.on('close', () => void (answer.complete || outgoing.destroy()))
       })
-      const silence = setTimeout(() => onward.destroy(new Error('silent')), ANSWER_MS_MAX)
+      onward.setTimeout(SILENT_MS_MAX, () => onward.destroy(new Error('silent')))
       onward.on('error', (error: NodeJS.ErrnoException) => {
-        clearTimeout(silence)
         leaveOut(port)
         if (outgoing.headersSent) return void outgoing.destroy()
         if (error.code === 'ECONNREFUSED') return send()

@@ -1,6 +1,7 @@
 // A PostgreSQL server for a test run: the one of DATABASE_URL, or its own from Debian's package, on a socket in a temporary
 // folder. PostgreSQL refuses to run as root, so there it runs as another user.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chownSync,
   existsSync,
@@ -103,14 +104,31 @@ export function makeServerFolder(): string {
   return folder
 }
 
-/** Runs one of the server's programs, as another user if this one is root. */
-export function runProgram(folder: string, [program = '', ...words]: readonly string[]): void {
+type ServerCommand = readonly string[]
+
+/** One of the server's programs, as another user if this one is root. */
+function programCall(folder: string, [program = '', ...words]: ServerCommand) {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(postgresMissing)
   const user = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
-  const stdio = program === 'pg_ctl' ? 'ignore' : 'pipe'
-  const ended = spawnSync(join(programs, program), words, { ...user, cwd: folder, stdio })
-  if (ended.status !== 0) throw new Error(`${program}: ${String(ended.stderr ?? ended.error)}`)
+  const stdio = program === 'pg_ctl' ? ('ignore' as const) : ('pipe' as const)
+  return [join(programs, program), words, { ...user, cwd: folder, stdio }] as const
+}
+
+/** Runs it; nothing else runs in this process meanwhile. */
+function runProgram(folder: string, command: ServerCommand): void {
+  const ended = spawnSync(...programCall(folder, command))
+  if (ended.status !== 0) throw new Error(`${command[0]}: ${String(ended.stderr ?? ended.error)}`)
+}
+
+/** Runs it; resolves once it has ended. */
+export async function startProgram(folder: string, command: ServerCommand): Promise<void> {
+  const child = spawn(...programCall(folder, command))
+  let errors = ''
+  child.stderr?.on('data', (text) => (errors += String(text)))
+  child.stdout?.resume()
+  const [status] = await once(child, 'close')
+  if (status !== 0) throw new Error(`${command[0]}: ${errors}`)
 }
 
 export const INITIALISE_SERVER =

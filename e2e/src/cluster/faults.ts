@@ -1,0 +1,55 @@
+// What befalls a cluster: processes that are killed in turn, processes that are stopped and woken, and primaries that fail.
+import { setTimeout as pause } from 'node:timers/promises'
+
+const PROCESSES = 3
+
+/** Equal processes of a service. */
+type Killable = {
+  readonly name: string
+  signal(at: number, signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** One dies, and its successor begins. */
+  killAndRestart(at: number): Promise<void>
+}
+
+/** Told of each fault as it begins. */
+type OnFault = (what: string) => Promise<void>
+
+export function createFaults(services: readonly Killable[], onFault: OnFault) {
+  const stopped = new Set<string>()
+  const nameOf = ({ name }: Killable, at: number): string => `${name} ${at}`
+  return {
+    /** Kills one process after another, of one service after the other; ends once all are back. */
+    async killInTurn({
+      everyMs,
+      ended,
+    }: {
+      readonly everyMs: number
+      readonly ended: AbortSignal
+    }): Promise<number> {
+      const restarting: Promise<void>[] = []
+      for (let turn = 0; ; turn += 1) {
+        await pause(everyMs, undefined, { signal: ended }).catch(() => undefined)
+        if (ended.aborted) break
+        const service = services[turn % services.length]
+        const at = Math.floor(turn / services.length) % PROCESSES
+        if (service === undefined || stopped.has(nameOf(service, at))) continue
+        restarting.push(service.killAndRestart(at))
+        await onFault(`${nameOf(service, at)} killed`)
+      }
+      await Promise.all(restarting)
+      return restarting.length
+    },
+    /** It says nothing for so long, and then goes on where it was. */
+    async stopAndWake(service: Killable, { at, ms }: { readonly at: number; readonly ms: number }) {
+      stopped.add(nameOf(service, at))
+      service.signal(at, 'SIGSTOP')
+      const stoppedMs = Date.now()
+      await onFault(`${nameOf(service, at)} stopped`)
+      await pause(Math.max(0, stoppedMs + ms - Date.now()))
+      service.signal(at, 'SIGCONT')
+      stopped.delete(nameOf(service, at))
+      await onFault(`${nameOf(service, at)} woken`)
+      return stoppedMs
+    },
+  }
+}
