@@ -125,6 +125,11 @@ export class PostgresDoor {
   readonly #addresses: readonly string[]
   readonly #timelines: SeenTimelines
   readonly #open = new Map<PostgresLine, ServerState>()
+  /**
+   * Hosts that left a statement unanswered, until they answer again. Their timeline is known, so that nothing newer than what was
+   * seen is missed if another takes writes and they are not waited for.
+   */
+  readonly #silent = new Set<string>()
   /** What lies behind it and where, for the operator. */
   readonly name: string
   #refusal: Error | undefined
@@ -207,7 +212,6 @@ export class PostgresDoor {
   async #askHosts(limits: LineLimits): Promise<PostgresLine | Error> {
     const reasons: Error[] = []
     const servers = await this.#servers(limits, (error) => reasons.push(error))
-    for (const { state } of servers) if (this.#timelines.note(state)) this.#endOlder(state)
     let taken: FoundServer | undefined
     for (const server of servers) {
       const refusal = this.#refusalOf(server.state)
@@ -220,23 +224,40 @@ export class PostgresDoor {
   }
 
   async #servers(
-    { answerMs = this.#options.answerMs ?? ANSWER_MS }: LineLimits,
+    limits: LineLimits,
     onUnreachable: (error: Error) => void = () => undefined,
   ): Promise<readonly FoundServer[]> {
-    const onEnd = (line: PostgresLine): void => void this.#open.delete(line)
-    const reach = async (address: string): Promise<readonly FoundServer[]> => {
-      try {
-        const line = await PostgresLine.connect(address, { answerMs, onEnd })
-        const [state] = await line.ask<ServerState>(STATE)
-        if (state === undefined) return []
-        if (line.isOpen) this.#open.set(line, state)
-        return [{ line, state }]
-      } catch (error) {
-        onUnreachable(error instanceof Error ? error : new Error(String(error)))
-        return []
-      }
+    const reach = (address: string) => this.#reach(address, { limits, onUnreachable })
+    const isSilent = (address: string): boolean => this.#silent.has(address)
+    const silent = this.#addresses.filter(isSilent).map(reach)
+    const others = this.#addresses.filter((address) => !isSilent(address)).map(reach)
+    const found = (await Promise.all(others)).flat()
+    if (found.every(({ state }) => this.#refusalOf(state) !== undefined))
+      return [...found, ...(await Promise.all(silent)).flat()]
+    for (const late of silent) void late.then((servers) => servers.map(({ line }) => line.end()))
+    return found
+  }
+
+  async #reach(
+    address: string,
+    asked: { readonly limits: LineLimits; readonly onUnreachable: (error: Error) => void },
+  ): Promise<readonly FoundServer[]> {
+    const { answerMs = this.#options.answerMs ?? ANSWER_MS } = asked.limits
+    const onEnd = (line: PostgresLine): void => {
+      if (this.#open.delete(line) && line.wasSilent) this.#silent.add(address)
     }
-    return (await Promise.all(this.#addresses.map(reach))).flat()
+    try {
+      const line = await PostgresLine.connect(address, { answerMs, onEnd })
+      const [state] = await line.ask<ServerState>(STATE)
+      if (state === undefined) return []
+      this.#silent.delete(address)
+      if (line.isOpen) this.#open.set(line, state)
+      if (this.#timelines.note(state)) this.#endOlder(state)
+      return [{ line, state }]
+    } catch (error) {
+      asked.onUnreachable(error instanceof Error ? error : new Error(String(error)))
+      return []
+    }
   }
 
   #refusalOf({ is_read_only: isReadOnly, system, timeline }: ServerState): string | undefined {

@@ -11,6 +11,7 @@ import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgr
 import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
+import { PostgresLine } from './postgres-line.ts'
 import { openPostgresLease } from './postgres-lease.ts'
 import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fixture.ts'
 import { openPostgresStore } from './postgres-store.ts'
@@ -167,6 +168,34 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       expect(find).toHaveBeenCalledTimes(2)
       pair.thawPrimary()
       await expect.poll(() => add(connection, 5).catch(() => 'refused'), POLL).not.toBe('refused')
+    })
+
+    it('S12: a host that left a statement unanswered is not waited for again where another takes writes, and else it is', async () => {
+      const primary = decodeURIComponent(/@([^,/]*)/.exec(url)?.[1] ?? '')
+      const swallower = await openSwallower(folder, primary)
+      endings.push(swallower.end)
+      const through = url.replace(/@[^,/]*/, `@${encodeURIComponent(folder)}`)
+      const options = { ...server('one', through), answerMs: 500, findMs: 100 }
+      const connection = connect(new PostgresDoor(options))
+      await add(connection, 1)
+      swallower.swallow()
+      // The standby takes no writes: all depends on the silent one.
+      await expect(add(connection, 2)).rejects.toThrow(/no server takes writes/)
+      const { connect: connectLine } = PostgresLine
+      const connecting = vi
+        .spyOn(PostgresLine, 'connect')
+        .mockImplementation((address, limits) =>
+          address.includes(encodeURIComponent(folder))
+            ? new Promise(() => undefined)
+            : connectLine.call(PostgresLine, address, limits),
+        )
+      try {
+        pair.promoteStandby()
+        await add(connection, 3)
+        expect(await timelineOf(connection)).toBe(2)
+      } finally {
+        connecting.mockRestore()
+      }
     })
 
     it('G12: on a server that hangs a lease is nobody’s after its time, and is held again on the promoted one', async () => {

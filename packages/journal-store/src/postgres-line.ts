@@ -81,6 +81,10 @@ export class PostgresLine {
   isCommitting = false
   /** Whether it ended before its COMMIT was answered. */
   isInDoubt = false
+  /** Whether it was given up because a statement had no answer. */
+  get wasSilent(): boolean {
+    return this.#end instanceof Unanswered
+  }
 
   private constructor(address: string, options: LineOptions) {
     const { answerMs } = options
