@@ -139,22 +139,29 @@ describe('docker-compose.yml', () => {
     expect(texts.filter((text) => declaresReplicas(text) && lacking(text).length > 0)).toEqual([])
   })
 
-  it('A14: the second process of a service is the first in everything but its place and its recorder’s key', () => {
+  it('A14, C27: the second process of a service is the first in everything but its place and its recorder’s key', () => {
     const both = { ...envFile('local.env'), ...envFile('postgres.env'), ...envFile('replicas.env') }
     const compose = composeServices(both)
-    const differing = ['access', 'care', 'grading'].map((name) => {
+    const differing = ['access', 'care', 'grading', 'issuer'].map((name) => {
       const [first = {}, second = {}] = [name, `${name}-2`].map(
         (each) => compose[each]?.environment,
       )
       expect(Object.keys(second)).toEqual(Object.keys(first))
       return Object.keys(first).filter((variable) => first[variable] !== second[variable])
     })
-    expect(differing).toEqual([['RECORDER_KEY'], [], []])
+    expect(differing).toEqual([['RECORDER_KEY'], [], [], []])
+    // Without it each would have its own keys.
+    expect(compose['issuer-2']?.environment['DATABASE_URL']).toContain('@postgres/')
     const { access, 'access-2': second } = compose
     const named = both['ACCESS_RECORDERS']?.split(',')
     const keys = [access, second].map((each) => each?.environment['RECORDER_KEY'] as `0x${string}`)
     expect(keys.map((key) => privateKeyToAddress(key).toLowerCase())).toEqual(named)
-    const seconds = { access: second, care: compose['care-2'], grading: compose['grading-2'] }
+    const seconds = {
+      access: second,
+      care: compose['care-2'],
+      grading: compose['grading-2'],
+      issuer: compose['issuer-2'],
+    }
     for (const [name, { environment } = { environment: {} }] of Object.entries(seconds))
       expect(readConfig(schemas[name as keyof typeof seconds], environment).kind, name).toBe(
         'valid',
@@ -268,7 +275,7 @@ describe.skipIf(serverMissing !== undefined)(
       const file = ['--set', 'ON_ERROR_STOP=1', '--file', 'deploy/postgres-roles.sql']
       const made = run('postgres', ['psql', ...place, ...file])
       expect(made.status, made.stderr).toBe(0)
-      for (const name of ['care', 'grading']) {
+      for (const name of ['care', 'grading', 'issuer']) {
         const url = new URL(compose[name]?.environment['DATABASE_URL'] ?? '')
         const password = environment?.[`${name.toUpperCase()}_DATABASE_PASSWORD`]
         expect([url.username, url.password]).toEqual([`${name}_app`, password])
