@@ -61,8 +61,8 @@ export async function startAccessCluster() {
   })
   const proxy = await startProxy(stack.baseUrls.map((url) => Number(new URL(url).port)))
   const agents = new Map<string, DevnetAccount>()
+  /** Amid a fault it asks again; the test's own limit ends a hang. */
   const sign = async (agent: DevnetAccount): Promise<string> => {
-    const endMs = performance.now() + PAYMENT_MS_MAX
     for (;;) {
       const { body } = await askAccess(proxy.url, agent)
       const [accepted] = body.accepts ?? []
@@ -72,7 +72,6 @@ export async function startAccessCluster() {
         const envelope = { x402Version: 2, accepted, payload }
         return Buffer.from(JSON.stringify(envelope)).toString('base64')
       }
-      if (performance.now() > endMs) throw new Error('no challenge')
       await pause(AGAIN_MS)
     }
   }

@@ -83,8 +83,19 @@ type Message = {
   }
 }
 
+type Listening = {
+  readonly name: string
+  /** The one that it follows. */
+  readonly chain: number
+  /** It hears of all chains, by notices; the others asked for none. */
+  readonly hearsAll: boolean
+}
+
+/** Above the level of notices. */
+const QUIET_LEVEL = 'emergency'
+
 /** What a listener heard: of all chains by their notices, and of the followed one by its updates. */
-function hearing(name: string, followed: string) {
+function hearing({ name, hearsAll }: Pick<Listening, 'name' | 'hearsAll'>, followed: string) {
   const heard: { chain: string; version: number }[] = []
   const heardMs: number[] = []
   let updates = 0
@@ -106,7 +117,7 @@ function hearing(name: string, followed: string) {
         ]),
       )
       return [
-        { name: `${name}, by notices,`, from, heard },
+        ...(hearsAll ? [{ name: `${name}, by notices,`, from, heard }] : []),
         {
           name: `${name}, by updates,`,
           from: followedAlone,
@@ -139,9 +150,10 @@ const HELLO = {
 
 /** A host that asks again, with the last event's id, whenever its stream ends. */
 export async function listen(
-  care: Care,
-  { name, port, chain }: { readonly name: string; readonly port: number; readonly chain: number },
+  { care, proxyPort: port }: Pick<CareCluster, 'care' | 'proxyPort'>,
+  listening: Listening,
 ): Promise<Listener> {
+  const { chain, hearsAll, name } = listening
   const token = careToken(care, { sub: name, scope: 'care.read.user' })
   let sessionId: string | undefined
   const post = async (message: object): Promise<Response> => {
@@ -165,7 +177,8 @@ export async function listen(
   await post({ method: 'notifications/initialized' })
   const uri = chainUri(chain)
   await post({ id: 1, method: 'resources/subscribe', params: { uri } })
-  const { hear, seen, silenceMs } = hearing(name, uri)
+  if (!hearsAll) await post({ id: 2, method: 'logging/setLevel', params: { level: QUIET_LEVEL } })
+  const { hear, seen, silenceMs } = hearing(listening, uri)
   const session = sessionId
   let lastEventId: string | undefined
   const stopped = new AbortController()
@@ -196,14 +209,12 @@ export async function listen(
 }
 
 /** The same with the official SDK, which asks again by itself. */
-export async function listenOfficially(
-  care: Care,
-  { name, chain }: { readonly name: string; readonly chain: number },
-): Promise<Listener> {
+export async function listenOfficially(care: Care, listening: Listening): Promise<Listener> {
+  const { chain, hearsAll, name } = listening
   const token = careToken(care, { sub: name, scope: 'care.read.user' })
   const client = new Client({ name: 'cluster', version: '1.0.0' })
   const uri = chainUri(chain)
-  const { hear, seen, silenceMs } = hearing(name, uri)
+  const { hear, seen, silenceMs } = hearing(listening, uri)
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, (message) => hear(message))
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message) =>
     hear(message as Message),
@@ -214,6 +225,7 @@ export async function listenOfficially(
     }),
   )
   await client.subscribeResource({ uri })
+  if (!hearsAll) await client.setLoggingLevel(QUIET_LEVEL)
   return { seen, silenceMs, stop: () => client.close() }
 }
 

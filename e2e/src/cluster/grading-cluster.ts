@@ -79,16 +79,14 @@ export async function startGradingCluster(database: ClusterDatabase) {
   const { sign } = xlayerCalls(() => fixture)
   const sent = new Map<string, SignedPayment>()
   const signOne = async (at: number): Promise<SignedPayment> => {
-    const endMs = performance.now() + PAYMENT_MS_MAX
     const odds = ((FIRST_ODDS + at) / 100).toFixed(2)
     const body = { pick: { ...gradeExample.pick, odds, confirmed: true } }
     const payer = `agent-${(at % PAYERS) + 1}`
     for (;;) {
       try {
         return { headers: await sign(payer, { baseUrl: proxy.url }, body), body }
-      } catch (error) {
-        // No challenge amid a fault.
-        if (performance.now() > endMs) throw error
+      } catch {
+        // No challenge amid a fault: it asks again, and the test's own limit ends a hang.
         await pause(AGAIN_MS)
       }
     }
@@ -119,10 +117,16 @@ export async function startGradingCluster(database: ClusterDatabase) {
       return sendEverywhere(payment, { startMs })
     },
     /** Sends everything once more, whatever was answered. */
-    payAgain: (): Promise<readonly PaymentSeen[]> =>
-      Promise.all(
-        [...sent.values()].map((payment) => sendEverywhere(payment, { limitMs: AGAIN_MS_MAX })),
-      ),
+    async payAgain(): Promise<readonly PaymentSeen[]> {
+      const rest = [...sent.values()].values()
+      const seen: PaymentSeen[] = []
+      const payer = async (): Promise<void> => {
+        for (const payment of rest)
+          seen.push(await sendEverywhere(payment, { limitMs: AGAIN_MS_MAX }))
+      }
+      await Promise.all(Array.from({ length: PAYERS }, payer))
+      return seen
+    },
     /** A payment for each time that the seller was paid, as the chain has it. */
     charges: () => readCharges(fixture),
     /** A payment for each pick, as the database has them. */

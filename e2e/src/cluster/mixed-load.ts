@@ -17,6 +17,8 @@ import type { GradingCluster } from './grading-cluster.ts'
 
 const WRITERS = 8
 const READERS = 4
+/** Of each kind of listener: all of them would hear more than this process can read. */
+const HEARING_ALL = 3
 
 export type LoadSize = {
   readonly chains: number
@@ -39,19 +41,21 @@ type Clusters = {
 }
 
 /** A first version of each chain, and listeners that stand before the next one. */
-export async function startListeners({ care, proxyPort }: CareCluster, size: LoadSize) {
+export async function startListeners(cluster: CareCluster, size: LoadSize) {
+  const { care } = cluster
   const first: WriteSeen[] = []
   for (let chain = 0; chain < size.chains; chain += 1)
     first.push(await writeOnce(care, { chain, value: `first ${chain}` }))
   const listeners: Listener[] = []
-  for (let at = 0; at < size.listeners; at += 1) {
-    const chain = at % size.chains
-    listeners.push(await listen(care, { name: `listener ${at}`, port: proxyPort, chain }))
-  }
+  const listening = (name: string, at: number) => ({
+    name: `${name} ${at}`,
+    chain: at % size.chains,
+    hearsAll: at < HEARING_ALL,
+  })
+  for (let at = 0; at < size.listeners; at += 1)
+    listeners.push(await listen(cluster, listening('listener', at)))
   for (let at = 0; at < size.officialListeners; at += 1)
-    listeners.push(
-      await listenOfficially(care, { name: `official ${at}`, chain: at % size.chains }),
-    )
+    listeners.push(await listenOfficially(care, listening('official', at)))
   return { first, listeners }
 }
 
