@@ -181,13 +181,13 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       swallower.swallow()
       // The standby takes no writes: all depends on the silent one.
       await expect(add(connection, 2)).rejects.toThrow(/no server takes writes/)
-      const { connect: connectLine } = PostgresLine
+      const connectLine = PostgresLine.connect.bind(PostgresLine)
       const connecting = vi
         .spyOn(PostgresLine, 'connect')
         .mockImplementation((address, limits) =>
           address.includes(encodeURIComponent(folder))
             ? new Promise(() => undefined)
-            : connectLine.call(PostgresLine, address, limits),
+            : connectLine(address, limits),
         )
       try {
         pair.promoteStandby()
