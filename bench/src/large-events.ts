@@ -2,14 +2,14 @@
 // them. The imports are relative because the service exports none of these parts.
 import { randomBytes } from 'node:crypto'
 import { manualClock } from '@tallystick/service-kit'
-import { coverageAnswer } from '../../services/grading/src/domain/coverage.ts'
-import { createGrader } from '../../services/grading/src/domain/grader.ts'
-import type { GradingStore } from '../../services/grading/src/domain/grading-store.ts'
-import { parseMarket } from '../../services/grading/src/domain/parse-market.ts'
+import type { GradingStore } from '../../services/grading/src/domain/closes/grading-store.ts'
+import { createGrader } from '../../services/grading/src/domain/grading/grader.ts'
+import { coverageAnswer } from '../../services/grading/src/domain/markets/coverage.ts'
+import { parseMarket } from '../../services/grading/src/domain/markets/parse-market.ts'
 import {
   DEFAULT_GRADE_OPTIONS,
   type PickRequest,
-} from '../../services/grading/src/domain/pick-request.ts'
+} from '../../services/grading/src/domain/markets/pick-request.ts'
 import { type Figure, judgeFigure } from './figure.ts'
 import { median } from './quantile.ts'
 

@@ -3,8 +3,8 @@
  * here and nowhere else; codes of a refused payment come from packages/x402.
  */
 import { type ErrorAnswer, errorAnswers, type RequestIssue } from '@tallystick/service-kit'
-import { GradingStoreUnavailable } from './domain/grading-store.ts'
-import { LongWorkUnavailable } from './domain/long-work.ts'
+import { GradingStoreUnavailable } from './domain/closes/grading-store.ts'
+import { LongWorkUnavailable } from './domain/grading/long-work.ts'
 
 export const gradingErrors = {
   invalid_request: {

@@ -1,6 +1,6 @@
 import { runService, withCauses } from '@tallystick/service-kit'
 import { gradingConfigSchema } from './config.ts'
-import { GradingStoreUnavailable } from './domain/grading-store.ts'
+import { GradingStoreUnavailable } from './domain/closes/grading-store.ts'
 import { refusedGrading } from './refused-grading.ts'
 import { createGradingService, WrongToken } from './service.ts'
 

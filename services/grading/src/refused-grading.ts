@@ -1,7 +1,7 @@
 /** What grading is while its ledger is put back: `/ready` says so, and nothing is graded, sold or charged. */
 import type { RefusedStart } from '@tallystick/service-kit'
 import { GRADING_VERSION } from './app.ts'
-import { GradingStoreBehind } from './domain/grading-store.ts'
+import { GradingStoreBehind } from './domain/closes/grading-store.ts'
 import { errorAnswer } from './errors.ts'
 
 /** What is served in its place if the ledger falls short of its own last checkpoint. */

@@ -10,7 +10,7 @@ import type { GateEvent, PaymentGate, PaymentOutcome, Resumed } from '@tallystic
 import type { DomainCheck } from '@tallystick/x402/evm'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
-import type { LedgerCounts } from './domain/grading-store.ts'
+import type { LedgerCounts } from './domain/closes/grading-store.ts'
 import type { PollOutcome } from './ingest/odds-poller.ts'
 import type { Sold } from './routes/sale-job.ts'
 

@@ -1,8 +1,8 @@
 /** Counts the truth table again from the ledger's entries, to verify it. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { eventContribution } from '../domain/event-contribution.ts'
-import { emptyTruth, type MutableTruth } from '../domain/truth-table.ts'
-import { TruthTally } from '../domain/truth-tally.ts'
+import { eventContribution } from '../domain/calibration/event-contribution.ts'
+import { emptyTruth, type MutableTruth } from '../domain/calibration/truth-table.ts'
+import { TruthTally } from '../domain/calibration/truth-tally.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
 

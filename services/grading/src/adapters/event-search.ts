@@ -1,7 +1,7 @@
 /** Searches events by words, days or teams: the statements that both engines share, and the parts where they differ. */
-import type { EventInfo } from '../domain/event-state.ts'
-import { PREFIX_LETTERS_MIN } from '../domain/find-events.ts'
-import type { EventSearch } from '../domain/grading-store.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
+import type { EventSearch } from '../domain/closes/grading-store.ts'
+import { PREFIX_LETTERS_MIN } from '../domain/markets/find-events.ts'
 
 /** Most events examined per search by words, newest record first: "united" alone matches tens of thousands. */
 const FOUND_EVENTS_MAX = 1_000

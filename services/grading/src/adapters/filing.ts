@@ -4,8 +4,8 @@
  * under the lock of the head, and decides again.
  */
 import type { Rows } from '@tallystick/journal-store'
-import type { Observation } from '../domain/observation.ts'
-import { teamKey, teamKeys } from '../domain/team-names.ts'
+import type { Observation } from '../domain/closes/observation.ts'
+import { teamKey, teamKeys } from '../domain/markets/team-names.ts'
 
 export type Filing = ReturnType<typeof openFiling>
 

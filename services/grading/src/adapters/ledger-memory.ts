@@ -6,7 +6,15 @@
 import { preimageHash } from '@tallystick/hashchain'
 import type { GroupMemory, Rows, Statement } from '@tallystick/journal-store'
 import { BoundedMap } from '@tallystick/service-kit'
-import type { CommittedPick } from '../domain/committed-pick.ts'
+import {
+  emptyTruth,
+  type MutableTruth,
+  readCell,
+  type TruthTable,
+  writeCell,
+} from '../domain/calibration/truth-table.ts'
+import type { TruthTally } from '../domain/calibration/truth-tally.ts'
+import type { CommittedPick } from '../domain/closes/committed-pick.ts'
 import {
   type DecidedEvent,
   type FoundEvents,
@@ -15,22 +23,14 @@ import {
   listCountedPaths,
   listPaths,
   type PickDecision,
-} from '../domain/decide-ledger.ts'
-import type { EventInfo, EventState } from '../domain/event-state.ts'
+} from '../domain/closes/decide-ledger.ts'
+import type { EventInfo, EventState } from '../domain/closes/event-state.ts'
 import {
   GradingStoreUnavailable,
   type LedgerReader,
   type StoredPick,
-} from '../domain/grading-store.ts'
-import { eventPathOf } from '../domain/markets.ts'
-import {
-  emptyTruth,
-  type MutableTruth,
-  readCell,
-  type TruthTable,
-  writeCell,
-} from '../domain/truth-table.ts'
-import type { TruthTally } from '../domain/truth-tally.ts'
+} from '../domain/closes/grading-store.ts'
+import { eventPathOf } from '../domain/markets/markets.ts'
 import { isFiledAlike, openEventSearch, type SearchDialect } from './event-search.ts'
 import type { LedgerSource, LedgerSql } from './ledger-sql.ts'
 import {

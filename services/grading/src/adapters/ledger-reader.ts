@@ -4,7 +4,7 @@
  */
 import { openSqliteReader, openSqliteRows, type Rows } from '@tallystick/journal-store'
 import { Secret, serverOf } from '@tallystick/service-kit'
-import { GradingStoreUnavailable, type LedgerReader } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable, type LedgerReader } from '../domain/closes/grading-store.ts'
 import type { SearchDialect } from './event-search.ts'
 import { cardSource, LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'

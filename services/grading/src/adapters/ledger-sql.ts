@@ -1,6 +1,6 @@
 /** The ledger's statements, in SQL that both engines accept; a dialect has the parts that differ. */
 import type { POSTGRES_IMPORTS, Rows, SQLITE_IMPORTS, Statement } from '@tallystick/journal-store'
-import type { EventInfo } from '../domain/event-state.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { SearchDialect } from './event-search.ts'
 import { PICK_COLUMNS } from './stored-rows.ts'
 

@@ -4,17 +4,17 @@
  * to an event.
  */
 import { type CheckpointReading, type Store, UNFINISHED_IMPORTS } from '@tallystick/journal-store'
-import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
-import { AUDIT_TEXT } from '../domain/committed-pick.ts'
-import { decideIngest, decidePick, type LedgerWrite } from '../domain/decide-ledger.ts'
+import { addIngested, NOTHING_INGESTED } from '../domain/closes/advance-event.ts'
+import { AUDIT_TEXT } from '../domain/closes/committed-pick.ts'
+import { decideIngest, decidePick, type LedgerWrite } from '../domain/closes/decide-ledger.ts'
 import type {
   GradingStore,
   IngestBatch,
   IngestOutcome,
   StoredPick,
-} from '../domain/grading-store.ts'
-import { hexOf } from '../domain/ledger-entry.ts'
-import { eventPathOf } from '../domain/markets.ts'
+} from '../domain/closes/grading-store.ts'
+import { hexOf } from '../domain/closes/ledger-entry.ts'
+import { eventPathOf } from '../domain/markets/markets.ts'
 import type { SearchDialect } from './event-search.ts'
 import { type FiledEvents, type Filing, openFiling } from './filing.ts'
 import { cardSource, type Freshen, type LedgerDraft, type LedgerMemory } from './ledger-memory.ts'

@@ -10,7 +10,7 @@ import {
 } from '@tallystick/journal-store'
 import type { SchemaPart } from '@tallystick/journal-store/postgres'
 import { type Secret, serverOf } from '@tallystick/service-kit'
-import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/closes/grading-store.ts'
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
 import { SQLITE_SQL } from './sqlite-grading-store.ts'

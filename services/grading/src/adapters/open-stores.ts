@@ -9,7 +9,7 @@ import {
   type WriteTrouble,
 } from '@tallystick/journal-store'
 import { checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { openPolledStore, POLLER, type Polling } from './polled-store.ts'
 import {
   type OpenReservationStore,

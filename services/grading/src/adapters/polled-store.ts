@@ -1,6 +1,6 @@
 /** The ledger as the process sees it that polls for all: what it stores is refused once another process does so (G12). */
 import type { Lease } from '@tallystick/journal-store'
-import type { GradingStore } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 
 /** The name of that process's lease. */
 export const POLLER = 'poller'

@@ -1,7 +1,7 @@
 /** A ledger's events in PostgreSQL's SQL: how they are filed, and found by words and teams. */
 import { POSTGRES_IMPORTS } from '@tallystick/journal-store'
-import { eventWords } from '../domain/find-events.ts'
-import { teamKey } from '../domain/team-names.ts'
+import { eventWords } from '../domain/markets/find-events.ts'
+import { teamKey } from '../domain/markets/team-names.ts'
 import { type SearchDialect, sportWord } from './event-search.ts'
 import { ledgerSql } from './ledger-sql.ts'
 

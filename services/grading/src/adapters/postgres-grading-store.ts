@@ -7,7 +7,7 @@ import {
   type PostgresDoor,
   type PostgresReaderOptions,
 } from '@tallystick/journal-store/postgres'
-import type { GradingStore } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 import { LedgerMemory } from './ledger-memory.ts'
 import { createLedgerStore } from './ledger-store.ts'
 import { POSTGRES_SEARCH, POSTGRES_SQL } from './postgres-events.ts'

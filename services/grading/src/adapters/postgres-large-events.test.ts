@@ -1,8 +1,8 @@
 /** What a round reads of one event with very many picks and prices: the server itself counts the rows. */
 import { postgresMissing, runSql } from '@tallystick/journal-store/postgres-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { GradingStore } from '../domain/grading-store.ts'
-import { calibrationColumn } from '../domain/truth-rows.ts'
+import { calibrationColumn } from '../domain/calibration/truth-rows.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import {

@@ -1,7 +1,7 @@
 /** The store on PostgreSQL: postgres-ledger.schema.sql. */
 import { readSchema } from '@tallystick/journal-store'
 import type { PostgresStoreKind } from '@tallystick/journal-store/postgres'
-import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 
 export const POSTGRES_LEDGER = {
   schema: 'grading',

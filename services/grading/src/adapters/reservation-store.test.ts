@@ -10,7 +10,7 @@ import {
   reservationOf,
 } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
 import { reservationStatements, SQLITE_DIALECT } from './reservation-statements.ts'
 import { type OpenReservationStore, openSqliteReservationStore } from './reservation-store.ts'

@@ -20,7 +20,7 @@ import {
   type ReserveOutcome,
   weighSiblings,
 } from '@tallystick/x402'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import {
   type Dialect,
   type Limits,

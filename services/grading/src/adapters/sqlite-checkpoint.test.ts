@@ -1,7 +1,7 @@
 /** The last signed checkpoint beside a ledger: what it finds out, and that nothing but a continuation replaces it. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { addEntry, type LedgerFolder, makeLedgerFolder } from '../testing/ledger-folder.fixture.ts'
 
 let ledger: LedgerFolder

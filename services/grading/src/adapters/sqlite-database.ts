@@ -11,7 +11,7 @@ import {
   type SqliteFileKind,
   type SqliteKind,
 } from '@tallystick/journal-store'
-import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreBehind, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 
 /** The ledger's store, which several processes may write. */
 export const LEDGER = {

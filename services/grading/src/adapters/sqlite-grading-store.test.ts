@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { leafHash } from '@tallystick/hashchain'
 import { manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { describeGradingStore } from '../domain/grading-store.contract.ts'
-import { type GradingStore } from '../domain/grading-store.ts'
-import { calibrationColumn } from '../domain/truth-rows.ts'
+import { calibrationColumn } from '../domain/calibration/truth-rows.ts'
+import { describeGradingStore } from '../domain/closes/grading-store.contract.ts'
+import { type GradingStore } from '../domain/closes/grading-store.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   sampleBatch,

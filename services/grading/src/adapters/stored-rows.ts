@@ -1,10 +1,10 @@
 /** What stored rows mean to the domain, on every engine: entries, the events they fold into, and picks. */
-import { applyEntry } from '../domain/apply-entry.ts'
-import type { CommittedPick, PickOpening } from '../domain/committed-pick.ts'
-import type { EventState, RecordReference } from '../domain/event-state.ts'
-import type { StoredEntry, StoredPick } from '../domain/grading-store.ts'
-import { type EventLedgerEntry, hexOf, type LedgerEntry } from '../domain/ledger-entry.ts'
-import { eventPathOf } from '../domain/markets.ts'
+import { applyEntry } from '../domain/closes/apply-entry.ts'
+import type { CommittedPick, PickOpening } from '../domain/closes/committed-pick.ts'
+import type { EventState, RecordReference } from '../domain/closes/event-state.ts'
+import type { StoredEntry, StoredPick } from '../domain/closes/grading-store.ts'
+import { type EventLedgerEntry, hexOf, type LedgerEntry } from '../domain/closes/ledger-entry.ts'
+import { eventPathOf } from '../domain/markets/markets.ts'
 
 /** Entries read at once. */
 const ENTRIES_PER_READ = 1_000

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { openLedger, type StoreConfig } from '../adapters/open-stores.ts'
 import type { LedgerOpening } from '../adapters/sqlite-grading-store.ts'
 import { gradingConfigSchema } from '../config.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 
 /** The service's variables that opening its ledger needs. */
 const { BASE_URL, CHECKPOINT_KEY, DATABASE_PATH, DATABASE_URL } = gradingConfigSchema.shape

@@ -9,7 +9,7 @@ import {
   EXIT,
   type ExitCode,
 } from '@tallystick/service-kit/command'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { ingestPayload, type PayloadAccount, readPayload } from '../ingest/ingest-payload.ts'
 import { seedLedger } from '../seed/synthetic-fixtures.ts'
 import { withStore } from './command-store.ts'

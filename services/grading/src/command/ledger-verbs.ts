@@ -18,8 +18,8 @@ import {
   moveLedger,
 } from '../adapters/ledger-upkeep.ts'
 import { ledgerOwner } from '../adapters/open-stores.ts'
-import type { LedgerVerdict } from '../domain/grading-store.ts'
-import { exportLines, verifyExport } from '../domain/ledger-export.ts'
+import type { LedgerVerdict } from '../domain/closes/grading-store.ts'
+import { exportLines, verifyExport } from '../domain/closes/ledger-export.ts'
 import { existingLedger, readStoreConfig, withLedger, withStore } from './command-store.ts'
 
 function printBroken(

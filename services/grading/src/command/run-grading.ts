@@ -5,7 +5,7 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { auditVerb } from './audit-verb.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
 import {

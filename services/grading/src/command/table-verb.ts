@@ -1,7 +1,7 @@
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
-import { calibrationAnswer } from '../domain/calibration.ts'
-import { studyLines, studyOf } from '../domain/reference-study.ts'
+import { calibrationAnswer } from '../domain/calibration/calibration.ts'
+import { studyLines, studyOf } from '../domain/calibration/reference-study.ts'
 import type { CalibrationColumn, CalibrationRow } from '../wire/calibration.ts'
 import { withLedger } from './command-store.ts'
 

@@ -3,8 +3,8 @@
  * Pure. BSP is the price at which the exchange matched all bets at the off, so it is a close by itself. A withdrawn runner
  * has none, and is not in the field.
  */
-import type { EventInfo } from '../domain/event-state.ts'
-import type { Normalised, Refusal } from '../domain/observation.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
+import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readOdds } from './accept-price.ts'
 import { cellsOf, csvTable, headerOf } from './csv-rows.ts'

@@ -5,10 +5,10 @@
 
 import { hash } from 'node:crypto'
 import { isoDay } from '@tallystick/service-kit/clock'
-import type { EventInfo } from '../domain/event-state.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import type { Observation } from '../domain/observation.ts'
-import { plainText, teamKey } from '../domain/team-names.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { Observation } from '../domain/closes/observation.ts'
+import { plainText, teamKey } from '../domain/markets/team-names.ts'
 
 /** Matches of one pair of teams to look at, newest first: several seasons of a league. */
 const MATCHES_MAX = 100

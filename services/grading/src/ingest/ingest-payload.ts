@@ -30,14 +30,14 @@ async function fileSlice(
 
 /** Ingests a payload into the ledger once per content, slice by slice, with a running account. */
 import { hash } from 'node:crypto'
-import { addIngested, NOTHING_INGESTED } from '../domain/advance-event.ts'
+import { addIngested, NOTHING_INGESTED } from '../domain/closes/advance-event.ts'
 import {
   type GradingStore,
   GradingStoreUnavailable,
   type IngestBatch,
   type IngestOutcome,
-} from '../domain/grading-store.ts'
-import type { Normalised, Refusal } from '../domain/observation.ts'
+} from '../domain/closes/grading-store.ts'
+import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { parseJson } from './accept-price.ts'
 import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'

@@ -1,8 +1,8 @@
 /** Two feeds, one match (G15). */
 import { describe, expect, test } from 'vitest'
-import type { EventInfo } from '../domain/event-state.ts'
-import type { Normalised, Observation } from '../domain/observation.ts'
-import { isSameLeague } from '../domain/team-names.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
+import type { Normalised, Observation } from '../domain/closes/observation.ts'
+import { isSameLeague } from '../domain/markets/team-names.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
   START_SECONDS,

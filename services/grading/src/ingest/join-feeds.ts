@@ -5,11 +5,11 @@
  */
 
 import { isoDay } from '@tallystick/service-kit/clock'
-import { ownName } from '../domain/apply-entry.ts'
-import type { EventInfo, EventState } from '../domain/event-state.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import type { Observation } from '../domain/observation.ts'
-import { isSameLeague, teamKeys } from '../domain/team-names.ts'
+import { ownName } from '../domain/closes/apply-entry.ts'
+import type { EventInfo, EventState } from '../domain/closes/event-state.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { Observation } from '../domain/closes/observation.ts'
+import { isSameLeague, teamKeys } from '../domain/markets/team-names.ts'
 
 /** Two events that may be one match. */
 export type AlikeEvents = {

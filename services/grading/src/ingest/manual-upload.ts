@@ -1,11 +1,11 @@
 /** Turns an operator's upload into observations. Pure. */
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
-import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
-import type { EntryPrices } from '../domain/ledger-entry.ts'
-import { marketPath, selectionNamed } from '../domain/markets.ts'
-import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
-import { parseWholeMarket } from '../domain/parse-market.ts'
+import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
+import type { Normalised, Observation, Refusal } from '../domain/closes/observation.ts'
+import { marketPath, selectionNamed } from '../domain/markets/markets.ts'
+import { parseWholeMarket } from '../domain/markets/parse-market.ts'
 import type { Upload } from '../wire/upload.ts'
 import { acceptBook, newReading, type Reading, readOdds, refuseTime } from './accept-price.ts'
 

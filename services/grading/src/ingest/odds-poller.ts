@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto'
 import { type Clock, pause } from '@tallystick/service-kit'
-import type { CloseRecord, EventState } from '../domain/event-state.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import type { Observation } from '../domain/observation.ts'
+import type { CloseRecord, EventState } from '../domain/closes/event-state.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { Observation } from '../domain/closes/observation.ts'
 import { isCloseAge } from './accept-price.ts'
 import { ingestPayload, type PayloadAccount } from './ingest-payload.ts'
 import { normaliseOddsApi, ODDS_API_FEED } from './the-odds-api.ts'

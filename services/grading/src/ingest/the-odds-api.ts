@@ -6,16 +6,16 @@
 import { getOrMake } from '@tallystick/service-kit'
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
-import type { EventInfo } from '../domain/event-state.ts'
-import type { EntryPrices } from '../domain/ledger-entry.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
+import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
+import type { Normalised, Observation, Refusal } from '../domain/closes/observation.ts'
 import {
   type MarketType,
   marketPath,
   marketTypesNamed,
   ownValue,
   periodOf,
-} from '../domain/markets.ts'
-import type { Normalised, Observation, Refusal } from '../domain/observation.ts'
+} from '../domain/markets/markets.ts'
 import {
   acceptBook,
   newReading,

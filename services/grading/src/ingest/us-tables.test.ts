@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { settleSelection } from '../domain/settle-selection.ts'
+import { settleSelection } from '../domain/closes/settle-selection.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { samplePick } from '../testing/samples.fixture.ts'
 import { wholeReading } from '../testing/whole-reading.fixture.ts'

@@ -1,9 +1,10 @@
 /** Does long work, on whatever thread calls: the service's runs in long-thread.ts. */
-import { coverageAnswer } from '../domain/coverage.ts'
-import type { LedgerReader } from '../domain/grading-store.ts'
-import { type AuditJson, type LongWork, underReceipt } from '../domain/long-work.ts'
-import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import type { SlateGrader } from '../domain/slate-grader.ts'
+
+import type { SlateGrader } from '../domain/audits/slate-grader.ts'
+import type { LedgerReader } from '../domain/closes/grading-store.ts'
+import { type AuditJson, type LongWork, underReceipt } from '../domain/grading/long-work.ts'
+import { coverageAnswer } from '../domain/markets/coverage.ts'
+import { DEFAULT_GRADE_OPTIONS } from '../domain/markets/pick-request.ts'
 import { readPicks } from '../routes/read-picks.ts'
 import { countGrades, readSale } from '../routes/sale-job.ts'
 import { type PreviewGrader, previewAnswer } from './preview.ts'

@@ -1,8 +1,8 @@
 /** The thread of long work: opens the ledger to read with its first job, and does one job after another. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { type LedgerPlace, openLedgerReader } from '../adapters/ledger-reader.ts'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { createSlateGrader } from '../domain/slate-grader.ts'
+import { createSlateGrader } from '../domain/audits/slate-grader.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { createLongWork, threadCpuMs } from './do-long-work.ts'
 import type { JobEnd, JobName } from './long-worker.ts'
 

@@ -6,8 +6,8 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@tallystick/service-kit'
 import type { LedgerPlace } from '../adapters/ledger-reader.ts'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
-import { type LongWork, LongWorkUnavailable } from '../domain/long-work.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
+import { type LongWork, LongWorkUnavailable } from '../domain/grading/long-work.ts'
 
 /** A job takes up to a second or two, on a slow disk some more: after this long its thread hangs. */
 const JOB_MS_MAX = 20_000

@@ -1,8 +1,8 @@
 /** What would become of each pick of an audit: a free look before any payment, which shows neither a price nor a grade (G7). */
 
-import type { PricedCard } from '../domain/combined-bets.ts'
-import type { MatchChoice } from '../domain/pick-request.ts'
-import type { SlateGrader } from '../domain/slate-grader.ts'
+import type { SlateGrader } from '../domain/audits/slate-grader.ts'
+import type { PricedCard } from '../domain/grading/combined-bets.ts'
+import type { MatchChoice } from '../domain/markets/pick-request.ts'
 import type { Place, ReadRow, Rows } from '../routes/read-picks.ts'
 import type { Card, UngradedCode } from '../wire/cards.ts'
 import type { PreviewAnswer, PreviewRow, RowCause } from '../wire/coverage.ts'

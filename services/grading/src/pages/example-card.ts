@@ -4,12 +4,12 @@
  */
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
-import { advanceEvent } from '../domain/advance-event.ts'
-import { createCardFigures } from '../domain/calibration.ts'
-import { gradePick } from '../domain/grade-pick.ts'
-import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
-import { emptyTruth } from '../domain/truth-table.ts'
-import { TruthTally } from '../domain/truth-tally.ts'
+import { createCardFigures } from '../domain/calibration/calibration.ts'
+import { emptyTruth } from '../domain/calibration/truth-table.ts'
+import { TruthTally } from '../domain/calibration/truth-tally.ts'
+import { advanceEvent } from '../domain/closes/advance-event.ts'
+import { gradePick } from '../domain/grading/grade-pick.ts'
+import { DEFAULT_GRADE_OPTIONS } from '../domain/markets/pick-request.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import { readPick } from '../routes/read-picks.ts'
 import type { Card } from '../wire/cards.ts'

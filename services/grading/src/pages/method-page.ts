@@ -1,7 +1,7 @@
 /** The method page. Every number on it comes from `workedCase`, computed when the service starts. */
 import { SHARP_SCORE_MODEL } from '@tallystick/odds'
 import { type Html, html, type Page } from '@tallystick/service-kit/pages'
-import { gradedSummary } from '../domain/grade-pick.ts'
+import { gradedSummary } from '../domain/grading/grade-pick.ts'
 import { percent, signed, signedPercent } from './figures.ts'
 import { CASE_CLOSE, workedCase } from './worked-case.ts'
 

@@ -33,12 +33,12 @@ describe('what is served', () => {
   it('is little of the server and of packages, plus what signs with a development key', () => {
     const others = [...bodies.keys()].filter((path) => path.startsWith('/pages/@'))
     expect(others.filter((path) => !path.startsWith('/pages/@noble/')).toSorted()).toEqual([
-      '/pages/@tallystick/grading/src/domain/audit-groups.js',
-      '/pages/@tallystick/grading/src/domain/far-price.js',
-      '/pages/@tallystick/grading/src/domain/markets.js',
-      '/pages/@tallystick/grading/src/domain/record-findings.js',
-      '/pages/@tallystick/grading/src/domain/verify-audit.js',
-      '/pages/@tallystick/grading/src/domain/verify-entry.js',
+      '/pages/@tallystick/grading/src/domain/audits/audit-groups.js',
+      '/pages/@tallystick/grading/src/domain/audits/record-findings.js',
+      '/pages/@tallystick/grading/src/domain/audits/verify-audit.js',
+      '/pages/@tallystick/grading/src/domain/closes/far-price.js',
+      '/pages/@tallystick/grading/src/domain/closes/verify-entry.js',
+      '/pages/@tallystick/grading/src/domain/markets/markets.js',
       '/pages/@tallystick/grading/src/pages/figures.js',
       '/pages/@tallystick/grading/src/tracker/decode-file.js',
       '/pages/@tallystick/grading/src/wire/card-codes.js',

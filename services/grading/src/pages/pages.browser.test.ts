@@ -87,7 +87,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         await page.click('#code-details summary')
         await expect.poll(() => text(page, '#code'), WAIT).toContain('function checkEntry')
         const served = await fetch(
-          `${site.service().baseUrl}/pages/@tallystick/grading/src/domain/verify-entry.js`,
+          `${site.service().baseUrl}/pages/@tallystick/grading/src/domain/closes/verify-entry.js`,
         )
         expect(await text(page, '#code')).toBe(await served.text())
       })

@@ -11,7 +11,7 @@ import {
   removeMargin,
   sharpScore,
 } from '@tallystick/odds'
-import { gradeAtClose } from '../domain/methods.ts'
+import { gradeAtClose } from '../domain/grading/methods.ts'
 import { methodSchema } from '../wire/cards.ts'
 
 /** Closing prices of home, draw and away. */

@@ -4,9 +4,9 @@
  */
 import { BoundedMap, type Clock, type ServiceApp, sendError } from '@tallystick/service-kit'
 import { z } from 'zod'
-import type { Grader } from '../domain/grader.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import type { LongWork } from '../domain/long-work.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { Grader } from '../domain/grading/grader.ts'
+import type { LongWork } from '../domain/grading/long-work.ts'
 import { errorAnswer } from '../errors.ts'
 import { auditAnswerSchema } from '../wire/audit.ts'
 import { type CountProcesses, createAddressLimit } from './address-limit.ts'

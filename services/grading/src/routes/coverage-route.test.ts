@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { askedRange } from '../domain/far-price.ts'
+import { askedRange } from '../domain/closes/far-price.ts'
 import { createLongWork } from '../long-work/do-long-work.ts'
 import { createHttpFixture, type HttpFixture, httpCalls } from '../testing/http.fixture.ts'
 import type { CoverageRequest, PreviewAnswer, PreviewRow } from '../wire/coverage.ts'

@@ -11,11 +11,11 @@ import {
 } from '@tallystick/service-kit'
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import type { FastifyRequest } from 'fastify'
-import { type CoverageQuery, coverageAnswer } from '../domain/coverage.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
-import type { LongWork } from '../domain/long-work.ts'
-import { formatMarketKey } from '../domain/markets.ts'
-import { parseWholeMarket } from '../domain/parse-market.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { LongWork } from '../domain/grading/long-work.ts'
+import { type CoverageQuery, coverageAnswer } from '../domain/markets/coverage.ts'
+import { formatMarketKey } from '../domain/markets/markets.ts'
+import { parseWholeMarket } from '../domain/markets/parse-market.ts'
 import { invalidRequest } from '../errors.ts'
 import {
   type CoverageRequest,

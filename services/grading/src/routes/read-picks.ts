@@ -2,14 +2,14 @@
 import { type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import { isoSeconds } from '@tallystick/service-kit/clock'
-import { formatMarketKey } from '../domain/markets.ts'
-import { parseMarket } from '../domain/parse-market.ts'
+import { formatMarketKey } from '../domain/markets/markets.ts'
+import { parseMarket } from '../domain/markets/parse-market.ts'
 import {
   type AskedPick,
   DEFAULT_GRADE_OPTIONS,
   type GradeOptions,
   type SinglePick,
-} from '../domain/pick-request.ts'
+} from '../domain/markets/pick-request.ts'
 import { readTracker, type TrackerRow } from '../tracker/read-tracker.ts'
 import type { TrackerProblem } from '../tracker/tracker-problem.ts'
 import type { OwnRecord } from '../wire/cards.ts'

@@ -6,15 +6,15 @@
 import { hash } from 'node:crypto'
 import type { Clock, RequestIssue } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms } from '@tallystick/x402'
-import type { Grader } from '../domain/grader.ts'
+import type { AuditRequest } from '../domain/audits/slate-grader.ts'
+import type { Grader } from '../domain/grading/grader.ts'
 import {
   type AuditJson,
   type GradeCount,
   type LongWork,
   underReceipt,
-} from '../domain/long-work.ts'
-import type { AskedPick } from '../domain/pick-request.ts'
-import type { AuditRequest } from '../domain/slate-grader.ts'
+} from '../domain/grading/long-work.ts'
+import type { AskedPick } from '../domain/markets/pick-request.ts'
 import type { Card } from '../wire/cards.ts'
 import { auditFrameSchema, gradeSchema } from '../wire/requests.ts'
 import { readMembers } from './read-body.ts'

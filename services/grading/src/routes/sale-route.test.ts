@@ -1,6 +1,6 @@
 /** A sale over HTTP: what is charged, what is answered again, and what happens to the pick. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import {
   createHttpFixture,
   errorOf,

@@ -7,7 +7,7 @@ import {
   type ServiceApp,
   sendError,
 } from '@tallystick/service-kit'
-import type { GradingStore } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 import { errorAnswer, invalidRequest } from '../errors.ts'
 import { parseJson } from '../ingest/accept-price.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'

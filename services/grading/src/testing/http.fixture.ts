@@ -16,7 +16,7 @@ import {
 import { X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { expect } from 'vitest'
 import { createGradingApp } from '../app.ts'
-import { oneAuditPerPayer } from '../domain/long-work.ts'
+import { oneAuditPerPayer } from '../domain/grading/long-work.ts'
 import { createLongWork } from '../long-work/do-long-work.ts'
 import { saleTerms } from '../routes/sale-terms.ts'
 import { createTelemetry, observedGate } from '../telemetry.ts'

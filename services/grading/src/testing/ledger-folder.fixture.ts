@@ -6,7 +6,7 @@ import {
   openSqliteGradingStore,
   type SqliteGradingStoreOptions,
 } from '../adapters/sqlite-grading-store.ts'
-import type { GradingStore } from '../domain/grading-store.ts'
+import type { GradingStore } from '../domain/closes/grading-store.ts'
 import { sampleBatch, sampleEvent, sampleObservation, scored } from './samples.fixture.ts'
 
 export type LedgerFolder = ReturnType<typeof makeLedgerFolder>

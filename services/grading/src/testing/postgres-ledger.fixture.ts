@@ -17,7 +17,7 @@ import {
 import { openPostgresGradingStore } from '../adapters/postgres-grading-store.ts'
 import { POSTGRES_LEDGER } from '../adapters/postgres-schema.ts'
 import { openPostgresReservationStore } from '../adapters/reservation-store.ts'
-import { type GradingStore, GradingStoreUnavailable } from '../domain/grading-store.ts'
+import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 
 const pause = (ms: number): Promise<void> => pauseFor(ms, undefined, { ref: false })
 

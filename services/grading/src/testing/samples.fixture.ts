@@ -1,18 +1,18 @@
 /** Events, observations and picks for tests; a test states only what it is about. */
 
 import { parseOdds } from '@tallystick/odds'
-import type { EventInfo, FeedInfo } from '../domain/event-state.ts'
-import type { IngestBatch } from '../domain/grading-store.ts'
-import type { EntryPrices } from '../domain/ledger-entry.ts'
-import type { Observation } from '../domain/observation.ts'
-import { parseMarket } from '../domain/parse-market.ts'
+import type { MutableTruth, SettledRow } from '../domain/calibration/truth-table.ts'
+import { TruthTally } from '../domain/calibration/truth-tally.ts'
+import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { IngestBatch } from '../domain/closes/grading-store.ts'
+import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
+import type { Observation } from '../domain/closes/observation.ts'
+import { parseMarket } from '../domain/markets/parse-market.ts'
 import {
   DEFAULT_GRADE_OPTIONS,
   type GradeOptions,
   type PickRequest,
-} from '../domain/pick-request.ts'
-import type { MutableTruth, SettledRow } from '../domain/truth-table.ts'
-import { TruthTally } from '../domain/truth-tally.ts'
+} from '../domain/markets/pick-request.ts'
 
 /** 2026-06-01T18:00:00Z, the sample match's start. */
 export const START_SECONDS = 1_780_336_800

@@ -1,4 +1,4 @@
-import type { Normalised } from '../domain/observation.ts'
+import type { Normalised } from '../domain/closes/observation.ts'
 
 /** All slices of a file as one reading. */
 export function wholeReading(slices: Iterable<Normalised>): Normalised {

@@ -2,8 +2,8 @@
  * What kind of bet a row is, before anything else is read of it (G19): only a bet before the start, on its selection and by
  * itself, is graded as a single. The words are in bet-kind-words.json, the columns in tracker-columns.json.
  */
-import { ownValue } from '../domain/markets.ts'
-import { plainText, sportNamed } from '../domain/team-names.ts'
+import { ownValue } from '../domain/markets/markets.ts'
+import { plainText, sportNamed } from '../domain/markets/team-names.ts'
 import words from './bet-kind-words.json' with { type: 'json' }
 import type { TrackerCells } from './tracker-columns.ts'
 import { problem, type TrackerProblem } from './tracker-problem.ts'

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import names from '../../vectors/market-names.json' with { type: 'json' }
-import aliases from '../domain/team-aliases.json' with { type: 'json' }
+import aliases from '../domain/markets/team-aliases.json' with { type: 'json' }
 import { MARKET_PHRASES } from './market-words.ts'
 import { readBet } from './tracker-market.ts'
 

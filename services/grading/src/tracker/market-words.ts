@@ -2,8 +2,8 @@
  * Cuts what a bet says into words that the reader accounts for: the event's teams, lines, scores and the phrases of
  * market-phrases.json. Whatever is none of them stays `unknown`. What the words mean together is tracker-market.ts's.
  */
-import { ownValue } from '../domain/markets.ts'
-import { plainText } from '../domain/team-names.ts'
+import { ownValue } from '../domain/markets/markets.ts'
+import { plainText } from '../domain/markets/team-names.ts'
 import type { RowCode } from '../wire/card-codes.ts'
 import phrases from './market-phrases.json' with { type: 'json' }
 import { sideNamed, type Teams } from './tracker-events.ts'

@@ -1,6 +1,6 @@
 /** NBA, NHL and tennis from The Odds API to a row of a tracker's file, by nicknames and surnames. Matches are made up. */
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_GRADE_OPTIONS } from '../domain/pick-request.ts'
+import { DEFAULT_GRADE_OPTIONS } from '../domain/markets/pick-request.ts'
 import { normaliseOddsApi } from '../ingest/the-odds-api.ts'
 import { readPicks } from '../routes/read-picks.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'

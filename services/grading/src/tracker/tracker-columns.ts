@@ -2,7 +2,7 @@
  * Finds each field's column in a tracker's file by its header. The spellings in tracker-columns.json are those of the common
  * exports; docs/how-to/audit-a-tracker-file.md says where each was seen.
  */
-import { withoutAccents } from '../domain/team-names.ts'
+import { withoutAccents } from '../domain/markets/team-names.ts'
 import type { OddsNotation } from '../wire/requests.ts'
 import spelled from './tracker-columns.json' with { type: 'json' }
 import { notationOfHeader } from './tracker-odds.ts'

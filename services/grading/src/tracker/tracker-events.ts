@@ -1,5 +1,10 @@
 /** The teams of a bet, in whichever column a tracker writes them. */
-import { isKnownTeam, isOfOtherTeams, isSameTeam, sportNamed } from '../domain/team-names.ts'
+import {
+  isKnownTeam,
+  isOfOtherTeams,
+  isSameTeam,
+  sportNamed,
+} from '../domain/markets/team-names.ts'
 import { type Cell, splitTags, type TrackerCells } from './tracker-columns.ts'
 
 export type Teams = { readonly home: string; readonly away: string }

@@ -6,8 +6,14 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { BoundedMap, getOrMake } from '@tallystick/service-kit'
-import { canDraw, type MarketType, marketShape, ownValue, periodOf } from '../domain/markets.ts'
-import { plainText, sportNamed } from '../domain/team-names.ts'
+import {
+  canDraw,
+  type MarketType,
+  marketShape,
+  ownValue,
+  periodOf,
+} from '../domain/markets/markets.ts'
+import { plainText, sportNamed } from '../domain/markets/team-names.ts'
 import type { RowCode } from '../wire/card-codes.ts'
 import phrases from './market-phrases.json' with { type: 'json' }
 import { readWords, type Said, valuesIn } from './market-words.ts'

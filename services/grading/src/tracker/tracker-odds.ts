@@ -2,7 +2,7 @@
  * A price as its file means it: the notation that a column or the header names, the shares of a dollar that exchanges of
  * shares quote, and a question wherever a text means two prices. The words are in odds-notations.json.
  */
-import { plainText } from '../domain/team-names.ts'
+import { plainText } from '../domain/markets/team-names.ts'
 import type { OddsNotation } from '../wire/requests.ts'
 import notations from './odds-notations.json' with { type: 'json' }
 

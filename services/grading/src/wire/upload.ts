@@ -2,8 +2,8 @@
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
-import { PERIOD } from '../domain/parse-market.ts'
-import { isOwnFeed } from '../domain/reference-close.ts'
+import { isOwnFeed } from '../domain/closes/reference-close.ts'
+import { PERIOD } from '../domain/markets/parse-market.ts'
 import { uploadExample } from './examples.ts'
 
 /** Most events in one upload; more need several uploads. */

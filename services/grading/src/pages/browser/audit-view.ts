@@ -1,6 +1,6 @@
 /** An audit for people: raw return beside the Sharp Score, edge and luck apart, and every card below. */
 import { actionButton, element, svgElement } from '@tallystick/service-kit/browser'
-import { isUnconfirmed } from '../../domain/far-price.ts'
+import { isUnconfirmed } from '../../domain/closes/far-price.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { RESULT_WORDS } from '../../wire/card-codes.ts'
 import type { Card } from '../../wire/cards.ts'

@@ -1,6 +1,6 @@
 /** An audit by its receipt: the figures with every card, checked here entry by entry, and a link to share. */
 import { fetchInTime, pageElement, put, Unreachable } from '@tallystick/service-kit/browser'
-import { checkClose, closesOf, sumsOf } from '../../domain/verify-audit.ts'
+import { checkClose, closesOf, sumsOf } from '../../domain/audits/verify-audit.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { counted, grouped } from '../figures.ts'
 import { auditView } from './audit-view.ts'
@@ -90,7 +90,7 @@ pageElement('share').addEventListener('click', () => {
     () => put('progress', 'This browser does not let pages copy: take the address above.'),
   )
 })
-offerCode('verify-entry.js', 'verify-audit.js')
+offerCode('closes/verify-entry.js', 'audits/verify-audit.js')
 show().catch((error) => {
   if (!(error instanceof Unreachable)) throw error
   putState('note warn', `The audit was not read. ${error.message}`)

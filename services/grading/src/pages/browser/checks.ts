@@ -1,6 +1,6 @@
 /** Checks of the ledger, run here and shown: entries against the signed checkpoint, by code that the page shows as well. */
 import { element, pageElement, put } from '@tallystick/service-kit/browser'
-import { checkEntry, type EntryCheck } from '../../domain/verify-entry.ts'
+import { checkEntry, type EntryCheck } from '../../domain/closes/verify-entry.ts'
 import type { PublicEntry } from '../../wire/ledger.ts'
 import { badge } from './card-parts.ts'
 import { answerOf } from './page-api.ts'

@@ -97,7 +97,7 @@ pageElement('go', HTMLFormElement).addEventListener('submit', (event) => {
   location.assign(entryLink(Number(text)))
 })
 pageElement('check').addEventListener('click', () => void check())
-offerCode('verify-entry.js')
+offerCode('closes/verify-entry.js')
 
 const wanted = asked.get('entry') ?? ''
 if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))

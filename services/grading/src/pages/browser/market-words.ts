@@ -1,5 +1,5 @@
 /** Market keys in words: `soccer/epl.20240423.ars-che/ah/ft/-0.75` → `Asian handicap −0.75`. */
-import { cutKey, MARKET_TYPES, marketShape } from '../../domain/markets.ts'
+import { cutKey, MARKET_TYPES, marketShape } from '../../domain/markets/markets.ts'
 
 type NamedMarketType = (typeof MARKET_TYPES)[number]
 

@@ -1,0 +1,81 @@
+/**
+ * An audit by sport, market, book, month and odds, and weighted by the stakes of the bettor's record. Both are second
+ * readings beside the flat ones (G16); an event is one observation in them, too (G17).
+ */
+import { clusterInterval, clusterTotals } from '@tallystick/odds'
+import type { AuditAnswer } from '../../wire/audit.ts'
+import { DIMENSIONS, groupsOf } from './audit-groups.ts'
+import type { SlateCard } from './slate-clusters.ts'
+import {
+  gradedValue,
+  isGraded,
+  meanOf,
+  profitOf,
+  returnsByEvent,
+  settledOf,
+} from './slate-results.ts'
+
+type StakeFigures = AuditAnswer['by_stake']
+type GroupRow = AuditAnswer['breakdown']['sport'][number]
+
+function intervalOf(events: Iterable<{ readonly count: number; readonly sum: number }>) {
+  const mean = clusterInterval(clusterTotals(events))
+  return mean.kind === 'mean' ? ([mean.low, mean.high] as const) : null
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+
+const stakeOf = ({ card }: SlateCard): number => card.pick.own?.stake ?? 0
+
+/** The figures weighted by stake, of the cards that have one; null if none has. */
+export function byStake(entries: readonly SlateCard[]): StakeFigures {
+  const staked = entries.filter(({ card }) => card.pick.own?.stake !== undefined)
+  if (staked.length === 0) return null
+  const settled = settledOf(staked)
+  const graded = staked.filter(isGraded)
+  const total = sum(settled.map(stakeOf))
+  const profit = sum(settled.map((result) => result.returnUnits * stakeOf(result)))
+  const events = [...Map.groupBy(settled, ({ event }) => event).values()].map((own) => ({
+    count: sum(own.map(stakeOf)),
+    sum: sum(own.map((result) => result.returnUnits * stakeOf(result))),
+  }))
+  const onGraded = sum(graded.map(stakeOf))
+  return {
+    picks: staked.length,
+    staked: total,
+    profit,
+    pct: total === 0 ? null : profit / total,
+    ci95: intervalOf(events),
+    mean_clv:
+      onGraded === 0
+        ? null
+        : sum(graded.map((entry) => gradedValue(entry.card) * stakeOf(entry))) / onGraded,
+  }
+}
+
+function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
+  const graded = entries.filter(isGraded)
+  const settled = settledOf(entries)
+  const profit = profitOf(settled)
+  return {
+    name,
+    picks: entries.length,
+    graded: graded.length,
+    mean_clv: meanOf(graded.map(({ card }) => gradedValue(card))),
+    staked: settled.length,
+    profit,
+    pct: settled.length === 0 ? null : profit / settled.length,
+    ci95: intervalOf(returnsByEvent(settled)),
+    by_stake: byStake(entries),
+  }
+}
+
+/** Each dimension's groups, the largest first. */
+export function breakdownOf(entries: readonly SlateCard[]): AuditAnswer['breakdown'] {
+  const rowsOf = (dimension: (typeof DIMENSIONS)[number]) =>
+    [...Map.groupBy(entries, ({ card }) => groupsOf(card)[dimension])]
+      .map(([name, own]) => groupRow(name, own))
+      .toSorted((one, other) => other.picks - one.picks || (one.name < other.name ? -1 : 1))
+  const rows = DIMENSIONS.map((dimension) => [dimension, rowsOf(dimension)])
+  return Object.fromEntries(rows) as AuditAnswer['breakdown']
+}

@@ -1,0 +1,85 @@
+/**
+ * What an audit's cards do not say: which picks repeat an earlier one, in any notation, by key or by names, and which
+ * choices replaced the default reference, method and basis.
+ */
+import { formatMarketKey } from '../markets/markets.ts'
+import {
+  type AskedPick,
+  DEFAULT_GRADE_OPTIONS,
+  legsOf,
+  type PickRequest,
+  type SinglePick,
+} from '../markets/pick-request.ts'
+
+export type AuditContext = {
+  /** The choices that replaced the defaults, in words; undefined if none did. */
+  readonly otherThanDefault: string | undefined
+  /** Places of picks that repeat an earlier one. */
+  readonly duplicates: readonly number[]
+}
+
+type Audited = {
+  readonly picks: readonly AskedPick[]
+  /** The legs of all picks, in order, with their names resolved. */
+  readonly singles: readonly SinglePick[]
+  /** Whether the card at a place counts nowhere, so that a pick like it repeats nothing that counts. */
+  readonly isOut: (place: number) => boolean
+}
+
+/** Two notations of one price differ by up to this: -110 is 10/11, 1.909 and 1.91. Odds equal to two decimals are one price. */
+const priceText = (odds: number): string => odds.toFixed(2)
+
+const SECONDS_PER_MINUTE = 60
+
+const minuteOf = ({ placedAtSeconds }: PickRequest): number | undefined =>
+  placedAtSeconds === undefined ? undefined : Math.floor(placedAtSeconds / SECONDS_PER_MINUTE)
+
+/** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
+function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
+  const parts = legs.flatMap((leg) =>
+    leg.kind === 'pick' ? [`${formatMarketKey(leg.key)} ${leg.selection}`] : [],
+  )
+  if (parts.length < legs.length || pick.kind === 'ambiguous') return undefined
+  const terms = pick.kind === 'pick' && pick.eachWay !== undefined ? ' each way' : ''
+  return `${parts.toSorted().join(' + ')} ${priceText(pick.odds.decimal)}${terms}`
+}
+
+/** Places of picks that repeat an earlier bet, unless both say when they were placed, in different minutes. */
+function repeatedPicks({ isOut, picks, singles }: Audited): readonly number[] {
+  const seen = new Map<string, (number | undefined)[]>()
+  let from = 0
+  return picks.flatMap((pick, place) => {
+    const legs = singles.slice(from, from + legsOf(pick).length)
+    from += legs.length
+    const bet = betOf(pick, legs)
+    if (bet === undefined || isOut(place)) return []
+    const [first] = legs
+    const minute = first?.kind === 'pick' ? minuteOf(first) : undefined
+    const before = seen.get(bet)
+    if (before === undefined) {
+      seen.set(bet, [minute])
+      return []
+    }
+    const isRepeated =
+      minute === undefined || before.some((one) => one === undefined || one === minute)
+    if (!isRepeated) before.push(minute)
+    return isRepeated ? [place] : []
+  })
+}
+
+/** The choices that differ from the defaults, in words; undefined if none do. */
+function choiceWords(picks: readonly AskedPick[]): string | undefined {
+  const pick = picks.find((one) => one.kind !== 'ambiguous')
+  const { basis, method, reference } = pick?.options ?? DEFAULT_GRADE_OPTIONS
+  const words = [
+    ...(reference === undefined ? [] : [`against the close of ${reference}`]),
+    ...(method === DEFAULT_GRADE_OPTIONS.method ? [] : [`margin removed by ${method}`]),
+    ...(basis === 'price' ? ['closing prices with their margin'] : []),
+  ]
+  return words.length === 0 ? undefined : words.join(', ')
+}
+
+export const auditContext = (audited: Audited): AuditContext => ({
+  otherThanDefault: choiceWords(audited.picks),
+  duplicates: repeatedPicks(audited),
+})

@@ -1,0 +1,244 @@
+/**
+ * An audit: the sum of its cards. It uses only what the cards show, so anyone can recompute it from them. Cards on one event
+ * depend on each other and count as one observation; a duplicate, and a card whose price waits to be confirmed (G21), counts nowhere.
+ */
+import {
+  clusterInterval,
+  clusterTotals,
+  edgeAndLuck,
+  effectiveCount,
+  GRADE_BANDS,
+  type GradeBand,
+  picksNeeded,
+  SHARP_SCORE_MODEL,
+  type SharpScore,
+  sharpScore,
+  wilsonInterval,
+} from '@tallystick/odds'
+import { type AuditAnswer, auditAnswerSchema } from '../../wire/audit.ts'
+import type { Card, GradedCard, UngradedCode } from '../../wire/cards.ts'
+import { isUnconfirmed } from '../closes/far-price.ts'
+import { breakdownOf, byStake } from './audit-breakdown.ts'
+import type { AuditContext } from './audit-context.ts'
+import { recordFindings } from './record-findings.ts'
+import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
+import {
+  type FlatResult,
+  gradedValue,
+  isGraded,
+  meanOf,
+  profitOf,
+  returnsByEvent,
+  settledOf,
+  settledReturn,
+} from './slate-results.ts'
+
+type AuditScore = AuditAnswer['sharp_score']
+type RawRoi = AuditAnswer['raw_roi']
+
+/** What the cards alone do not say. */
+type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
+
+function medianOf(values: readonly number[]): number | null {
+  const sorted = values.toSorted((one, other) => one - other)
+  const upper = sorted[Math.floor(sorted.length / 2)]
+  const lower = sorted[Math.floor((sorted.length - 1) / 2)]
+  return upper === undefined || lower === undefined ? null : (upper + lower) / 2
+}
+
+const NO_RECORD = Object.fromEntries(
+  Object.keys(auditAnswerSchema.shape.record.shape).map((status) => [status, 0]),
+) as AuditAnswer['record']
+
+function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
+  const record = { ...NO_RECORD }
+  for (const { card } of entries) record[card.scoreboard?.status ?? 'pending'] += 1
+  return record
+}
+
+function rawRoi(results: readonly FlatResult[]): RawRoi {
+  const staked = results.length
+  const profit = profitOf(results)
+  if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
+  const events = returnsByEvent(results)
+  const mean = clusterInterval(clusterTotals(events))
+  // With no edge at fair prices every value is 0: only profit, odds and refunds matter here.
+  const asFair = results.map((result) => ({ ...result, clv: 0 }))
+  return {
+    pct: profit / staked,
+    staked,
+    events: events.length,
+    profit,
+    p_value: edgeAndLuck(asFair).profitPValue,
+    ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
+  }
+}
+
+function scoreOnWire(score: SharpScore, priceSeen: number): AuditScore {
+  if (score.kind === 'insufficient') return null
+  const { priorEdge, priorDeviation, hiddenDeviation, scale } = SHARP_SCORE_MODEL
+  return {
+    value: score.score,
+    edge: score.edge,
+    edge_ci90: [score.interval.low, score.interval.high],
+    p_edge_positive: score.chanceOfEdge,
+    price_seen: priceSeen,
+    inputs: {
+      n: score.picks,
+      observations: score.observations,
+      settled: score.settled,
+      mean: score.meanClv,
+      s2: score.clvVariance,
+      mu0: priorEdge,
+      tau: priorDeviation,
+      delta: hiddenDeviation,
+      scale,
+    },
+  }
+}
+
+function scoreOf(entries: readonly SlateCard<GradedCard>[]): AuditScore {
+  const picks = entries.map(({ card, ...dependence }) => {
+    const returnUnits = settledReturn(card.scoreboard)
+    return {
+      ...dependence,
+      clv: gradedValue(card),
+      odds: priceOf(card.taken),
+      ...(returnUnits === undefined ? {} : { returnUnits, stood: stoodOf(card) }),
+    }
+  })
+  return scoreOnWire(sharpScore(picks), entries.filter(({ card }) => card.price_seen).length)
+}
+
+/**
+ * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it covers: another
+ * choice, or cards that have only a closing price.
+ */
+function scoresOf(
+  graded: readonly SlateCard<GradedCard>[],
+  otherThanDefault: string | undefined,
+): Pick<AuditAnswer, 'sharp_score' | 'second_score'> {
+  const second = (label: string, entries: typeof graded): AuditAnswer['second_score'] => {
+    const score = scoreOf(entries)
+    return score === null ? null : { label, ...score }
+  }
+  if (otherThanDefault !== undefined)
+    return { sharp_score: null, second_score: second(otherThanDefault, graded) }
+  return {
+    sharp_score: scoreOf(graded.filter(({ card }) => card.basis === 'fair')),
+    second_score: second(
+      'closing prices with their margin, of the picks without a fair close',
+      graded.filter(({ card }) => card.basis === 'price'),
+    ),
+  }
+}
+
+/** The rate of beating the close; its interval counts dependent cards as fewer observations. */
+function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary']['beat_close'] {
+  const count = graded.filter(({ card }) => card.clv.beat_close).length
+  const of = graded.length
+  if (of === 0) return { count, of, rate: null, ci95: null }
+  const trials = effectiveCount(graded.map(({ event }) => event))
+  const interval = wilsonInterval({ successes: (count / of) * trials, trials })
+  return { count, of, rate: count / of, ci95: [interval.low, interval.high] }
+}
+
+function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
+  const cards = graded.map(({ card }) => card)
+  const values = cards.map(gradedValue)
+  const paid = cards.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
+  const counts = Object.fromEntries(
+    GRADE_BANDS.map(({ band }) => [band, cards.filter(({ grade }) => grade === band).length]),
+  ) as Record<GradeBand, number>
+  return {
+    mean_clv: meanOf(values),
+    median_clv: medianOf(values),
+    beat_close: beatClose(graded),
+    vig_paid: meanOf(paid),
+    grade_counts: counts,
+    edge_and_luck: splitOf(graded),
+  }
+}
+
+function splitOf(
+  graded: readonly SlateCard<GradedCard>[],
+): AuditAnswer['summary']['edge_and_luck'] {
+  const settled = settledOf(graded).map((result) => ({ ...result, clv: gradedValue(result.card) }))
+  if (settled.length === 0) return null
+  const { profit, edge, luck, luckDeviations } = edgeAndLuck(settled)
+  return { profit, edge, luck, luck_z: luckDeviations }
+}
+
+function coverageOf(all: readonly Card[], duplicates: readonly number[]): AuditAnswer['coverage'] {
+  const cards = all.filter((card) => !isUnconfirmed(card))
+  const reasons: Partial<Record<UngradedCode, number>> = {}
+  for (const card of cards)
+    if (card.outcome === 'UNGRADED')
+      reasons[card.reason.code] = (reasons[card.reason.code] ?? 0) + 1
+  const graded = cards.flatMap((card) => (card.outcome === 'GRADED' ? [card.basis] : []))
+  return {
+    picks: cards.length,
+    graded: graded.length,
+    ungraded: cards.length - graded.length,
+    by_reason: reasons,
+    price_basis: graded.filter((basis) => basis === 'price').length,
+    duplicates,
+    unconfirmed: all.flatMap((card, place) => (isUnconfirmed(card) ? [place] : [])),
+  }
+}
+
+/** Comes first if the ledger knows fewer than half of the prices behind the score. */
+function seenWords({ inputs: { n }, price_seen: seen }: NonNullable<AuditScore>): string {
+  if (seen * 2 >= n) return ''
+  return `The ledger has a record of only ${seen} of the ${n} prices taken: the rest is the tipster's word. `
+}
+
+function verdictOf({ second_score: second, sharp_score: first }: Scores, roi: RawRoi): string {
+  const score = first ?? second
+  if (score === null) return 'No pick could be graded, so there is nothing to say about skill.'
+  const [low, high] = score.edge_ci90
+  const record = roi.pct === null ? 'No results yet' : `${(roi.pct * 100).toFixed(1)} % so far`
+  const edge = `an edge of ${(score.edge * 100).toFixed(1)} % (90 %: ${(low * 100).toFixed(1)} to ${(high * 100).toFixed(1)})`
+  const words =
+    low > 0 ? 'sharp' : high < 0 ? 'paying the margin' : 'not enough to tell sharp from lucky'
+  const basis =
+    first === null && second !== null ? ` This is no Sharp Score, but of ${second.label}.` : ''
+  return `${seenWords(score)}${record}; the prices show ${edge}: ${words}.${basis}`
+}
+
+type Scores = Pick<AuditAnswer, 'sharp_score' | 'second_score'>
+
+/** How many picks like these would show the edge that remains after all doubt. */
+function needsOf(score: AuditScore): AuditAnswer['needs'] {
+  if (score === null || score.edge === 0) return { picks_for_95: null }
+  const { edge, inputs } = score
+  return { picks_for_95: picksNeeded({ edge, deviation: Math.sqrt(inputs.s2) }) }
+}
+
+/** Sums cards: a thousand take some milliseconds. */
+export function auditCards(cards: readonly Card[], context: AuditedAs = {}): AuditAnswer {
+  const { duplicates = [], label, otherThanDefault } = context
+  const repeated = new Set(duplicates)
+  const entries = clustered(cards).filter(
+    ({ card }, place) => !repeated.has(place) && !isUnconfirmed(card),
+  )
+  const graded = entries.filter(isGraded)
+  const roi = rawRoi(settledOf(entries))
+  const scores = scoresOf(graded, otherThanDefault)
+  const summary = summaryOf(graded)
+  const breakdown = breakdownOf(entries)
+  return {
+    ...(label === undefined ? {} : { label }),
+    record: recordOf(entries),
+    raw_roi: roi,
+    by_stake: byStake(entries),
+    ...scores,
+    summary,
+    breakdown,
+    findings: recordFindings(cards),
+    coverage: coverageOf(cards, duplicates),
+    verdict: verdictOf(scores, roi),
+    needs: needsOf(scores.sharp_score),
+    picks: cards,
+  }
+}
