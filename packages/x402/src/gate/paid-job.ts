@@ -61,21 +61,6 @@ export type JobOptions<Prepared, Answer, Declined> = Omit<
 > &
   Partial<Pick<PaidJob<Prepared, Answer, Declined>, 'subject' | 'prepare' | 'mayHonour'>>
 
-type AnyJob = PaidJob<unknown, unknown, unknown>
-
-/** The whole job. Each payment's outcome comes from its own job, so its types are its caller's. */
-export function wholeJob<Prepared, Answer, Declined>(
-  options: JobOptions<Prepared, Answer, Declined>,
-  scheme: PaymentScheme,
-): AnyJob {
-  return {
-    subject: options.fingerprint,
-    prepare: async () => ({ kind: 'ready', prepared: undefined }),
-    mayHonour: async () => scheme.isUsed !== undefined,
-    ...(options as Partial<AnyJob>),
-  } as AnyJob
-}
-
 export type Preparation<Prepared, Declined> =
   | { readonly kind: 'ready'; readonly prepared: Prepared }
   | { readonly kind: 'declined'; readonly declined: Declined }

@@ -26,7 +26,6 @@ import {
   type PaymentForJob,
   type PaymentOutcome,
   type PaymentProblem,
-  wholeJob,
 } from './paid-job.ts'
 import { createPayerLines } from './payer-lines.ts'
 import {
@@ -298,4 +297,19 @@ function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentSc
 
 function challenged(error: ChallengeError): Admission {
   return { kind: 'challenged', error }
+}
+
+type AnyJob = PaidJob<unknown, unknown, unknown>
+
+/** The whole job. Each payment's outcome comes from its own job, so its types are its caller's. */
+function wholeJob<Prepared, Answer, Declined>(
+  options: JobOptions<Prepared, Answer, Declined>,
+  scheme: PaymentScheme,
+): AnyJob {
+  return {
+    subject: options.fingerprint,
+    prepare: async () => ({ kind: 'ready', prepared: undefined }),
+    mayHonour: async () => scheme.isUsed !== undefined,
+    ...(options as Partial<AnyJob>),
+  } as AnyJob
 }
