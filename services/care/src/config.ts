@@ -51,7 +51,7 @@ const writeKeys = () =>
       const lines = text.split(/\r?\n/).filter((line) => line !== '')
       const secrets = lines.map((line) => Buffer.from(line, 'utf8'))
       const isLong = secrets.every(({ length }) => length >= WRITE_SECRET_BYTES_MIN)
-      return secrets.length > 0 && isLong ? secrets.map((one) => createSecretKey(one)) : undefined
+      return secrets.length > 0 && isLong ? secrets.map((part) => createSecretKey(part)) : undefined
     },
     {
       expected: `one or more secrets of at least ${WRITE_SECRET_BYTES_MIN} bytes, one per line`,
@@ -87,8 +87,8 @@ const witnessList = z
 const listField = (expected: string, isGood: (text: string) => boolean) =>
   parsedField(
     (text) => {
-      const given = text.split(',').map((one) => one.trim().toLowerCase())
-      return given.every(isGood) ? given : undefined
+      const hosts = text.split(',').map((part) => part.trim().toLowerCase())
+      return hosts.every(isGood) ? hosts : undefined
     },
     { expected, isGuard: true },
   )

@@ -94,59 +94,59 @@ describe.skipIf(postgresMissing !== undefined)(
     })
 
     it('a writer is asked about a name that another process has just written', async () => {
-      const [one, other] = [await start('one'), await start('other')]
-      await write(one, { patient: 'ann' })
-      const answer = await write(other, { patient: 'Ann' })
+      const [left, right] = [await start('one'), await start('other')]
+      await write(left, { patient: 'ann' })
+      const answer = await write(right, { patient: 'Ann' })
       expect(answer.warning).toEqual({ reason: 'alike_names', names: ['ann'] })
     })
 
     it('a write is known at every process before it is answered anywhere: to reads and to /verify', async () => {
-      const [one, other] = [await start('one'), await start('other')]
-      await write(one, { value: 'green' })
+      const [left, right] = [await start('one'), await start('other')]
+      await write(left, { value: 'green' })
       for (let version = 2; version <= 20; version += 1) {
-        await write(one, { value: `camomile ${version}` })
-        const answer = await other.app.inject({ method: 'GET', url: '/verify' })
+        await write(left, { value: `camomile ${version}` })
+        const answer = await right.app.inject({ method: 'GET', url: '/verify' })
         expect(answer.json()).toMatchObject({ chains: [{ versions: version, intact: true }] })
         expect(
-          await other.store.latest({ patient: 'ann', domain: 'tea', audience: 'user' }),
+          await right.store.latest({ patient: 'ann', domain: 'tea', audience: 'user' }),
         ).toMatchObject({ record: { version } })
       }
-      expect((await write(other, { value: 'black' })).version).toBe(21)
+      expect((await write(right, { value: 'black' })).version).toBe(21)
     })
 
     it('a signed write that is sent again to another process gets its first answer', async () => {
-      const [one, other] = [await start('one'), await start('other')]
+      const [left, right] = [await start('one'), await start('other')]
       const unixMs = Date.now()
-      const first = await write(one, { value: 'once' }, unixMs)
-      expect(await write(other, { value: 'once' }, unixMs)).toEqual(first)
+      const first = await write(left, { value: 'once' }, unixMs)
+      expect(await write(right, { value: 'once' }, unixMs)).toEqual(first)
       const again = Date.now()
       const both = await Promise.all(
-        [one, other].map((service) => write(service, { value: 'at once' }, again)),
+        [left, right].map((service) => write(service, { value: 'at once' }, again)),
       )
       expect(both[0]).toEqual(both[1])
       expect(both[0]?.version).toBe(2)
     })
 
     it('C14: a signed write that is sent again elsewhere before its followers were counted, or after that process died, is told the same count', async () => {
-      const [one, other] = [await start('one'), await start('other')]
-      await write(one, { value: 'before' })
-      await followTea(other)
-      const publish = one.hub.publish.bind(one.hub)
+      const [left, right] = [await start('one'), await start('other')]
+      await write(left, { value: 'before' })
+      await followTea(right)
+      const publish = left.hub.publish.bind(left.hub)
       const counting = Promise.withResolvers<void>()
-      one.hub.publish = async (...published) => {
+      left.hub.publish = async (...published) => {
         await counting.promise
         return publish(...published)
       }
       const unixMs = Date.now()
-      const first = write(one, { value: 'once' }, unixMs)
-      await expect.poll(() => other.store.latest(TEA)).toMatchObject({ latestVersion: 2 })
-      const again = await write(other, { value: 'once' }, unixMs)
+      const first = write(left, { value: 'once' }, unixMs)
+      await expect.poll(() => right.store.latest(TEA)).toMatchObject({ latestVersion: 2 })
+      const again = await write(right, { value: 'once' }, unixMs)
       // Who follows it from now on did not follow it then.
-      await followTea(other)
+      await followTea(right)
       counting.resolve()
       expect(again).toMatchObject({ version: 2, subscribers: 1, notified: true })
       expect(await first).toEqual(again)
-      expect(await write(other, { value: 'once' }, unixMs)).toEqual(again)
+      expect(await write(right, { value: 'once' }, unixMs)).toEqual(again)
     })
 
     it('writtenAt follows the database’s clock: two processes with clocks five minutes apart never write into the past', async () => {

@@ -85,19 +85,19 @@ export const errorAnswer = errorAnswers(careErrors)
 export function invalidToken(failure: TokenFailure | undefined, place: Protected): ErrorAnswer {
   const failed = failure === undefined ? '' : ', error="invalid_token"'
   const scopes = place.askFor ?? (failure === undefined ? undefined : (place.scopes ?? CARE_SCOPES))
-  const asked = scopes === undefined ? '' : `, scope="${scopes.join(' ')}"`
+  const detail = scopes === undefined ? '' : `, scope="${scopes.join(' ')}"`
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
-    headers: { 'www-authenticate': `${challengeOf(place)}${failed}${asked}` },
+    headers: { 'www-authenticate': `${challengeOf(place)}${failed}${detail}` },
   })
 }
 
 /** A 403 that names the sufficient scope, so that a host asks its user for that one only (C21). */
 export function insufficientScope(scope: string, place: Protected): ErrorAnswer {
   const name = advertisedName(scope, place.askFor ?? [])
-  const asked = `error="insufficient_scope", scope="${name}"`
+  const detail = `error="insufficient_scope", scope="${name}"`
   return errorAnswer('insufficient_scope', {
-    headers: { 'www-authenticate': `${challengeOf(place)}, ${asked}` },
+    headers: { 'www-authenticate': `${challengeOf(place)}, ${detail}` },
   })
 }
 

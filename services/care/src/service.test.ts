@@ -181,8 +181,8 @@ describe('C14: what was answered is kept', () => {
           { uri: 'care://ann/tea', encrypted: true, algorithm: 'AES-256-GCM', keyId: 'k1' },
         ],
       })
-      const one = await (await fetch(`${sealed.url}/verify?uri=care://ann/tea`)).json()
-      expect(one).toMatchObject({ intact: true, atRest: { encrypted: true, keyId: 'k1' } })
+      const each = await (await fetch(`${sealed.url}/verify?uri=care://ann/tea`)).json()
+      expect(each).toMatchObject({ intact: true, atRest: { encrypted: true, keyId: 'k1' } })
       const text = await (
         await fetch(`${sealed.url}/verify`, { headers: { accept: 'text/plain' } })
       ).text()

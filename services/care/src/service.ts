@@ -182,7 +182,7 @@ function shareWitnesses({ config }: CareServiceOptions, { lease, records, sides 
 /** MCP Events by webhook, if configured (C22). */
 function openEvents(
   { config, clock }: CareServiceOptions,
-  of: {
+  parts: {
     readonly stores: Stores
     readonly isRevoked: IsRevoked
     /** A receiver took the newest version of a record. */
@@ -192,7 +192,7 @@ function openEvents(
 ) {
   const { EVENTS, EVENTS_HOSTS: hosts, EVENTS_PRIVATE: isPrivate, SEAL_KEYS: ring } = config
   if (EVENTS === 'off' || ring === undefined) return { extensions: undefined, deliverer: undefined }
-  const { lease, records: store, sides } = of.stores
+  const { lease, records: store, sides } = parts.stores
   const subscriptions = openEventSubscriptions(sides, ring, lease)
   const cursors = eventCursors(ring)
   const profile = EVENT_PROFILES[EVENTS]
@@ -200,7 +200,7 @@ function openEvents(
   const common = { store, subscriptions, cursorText: cursors.write, clock }
   const deliverer = new EventDeliverer({
     ...common,
-    ...of,
+    ...parts,
     lease,
     isShared: sides.engine === 'postgres',
     deliver: webhook.deliver,
@@ -223,11 +223,11 @@ function openEvents(
 /** Keeps who read what, if configured. */
 function openReads(
   { config, clock }: CareServiceOptions,
-  of: { readonly sides: SideRows; readonly onProblem: (error: unknown) => void },
+  parts: { readonly sides: SideRows; readonly onProblem: (error: unknown) => void },
 ) {
   const { READ_AUDIT, READ_AUDIT_DAYS: keptDays } = config
   if (READ_AUDIT === 'off') return { noteRead: () => undefined, close: async () => undefined }
-  return openReadTrail(of.sides, { clock, keptDays, onProblem: of.onProblem })
+  return openReadTrail(parts.sides, { clock, keptDays, onProblem: parts.onProblem })
 }
 
 /** Judges tokens for a path: the ring of secrets, and the trusted issuers beside it. */
@@ -273,7 +273,7 @@ const watchGone = ({
 /** Asks the witnesses whether the store was put back (C42), before anything of it is told. */
 async function compareWithWitnesses(
   { config, clock }: CareServiceOptions,
-  of: {
+  parts: {
     readonly stores: Stores
     readonly telemetry: Pick<ReturnType<typeof createTelemetry>, 'onWitnessProblem'>
     readonly onProblem: (error: unknown) => void
@@ -284,14 +284,14 @@ async function compareWithWitnesses(
   const witnesses = openWitnesses({
     config,
     clock,
-    journal: of.stores.records.journals.user,
-    shared: shareWitnesses({ config, clock }, of.stores),
+    journal: parts.stores.records.journals.user,
+    shared: shareWitnesses({ config, clock }, parts.stores),
     chance: Math.random,
-    onProblem: of.telemetry.onWitnessProblem,
-    onError: of.onProblem,
+    onProblem: parts.telemetry.onWitnessProblem,
+    onError: parts.onProblem,
     onLead: () => {
-      of.mcp.endStreams()
-      void of.deliverer?.close()
+      parts.mcp.endStreams()
+      void parts.deliverer?.close()
     },
   })
   await witnesses.compared()
@@ -360,8 +360,8 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
   for (const watch of await watchGone({ ...watched, store, mcp })) ending(watch)
   const verifier = ending(openVerifier(options, stores, onProblem))
   if (deliverer !== undefined) ending(deliverer)
-  const told = { telemetry, onProblem, mcp, deliverer, stores }
-  const witnesses = ending(await compareWithWitnesses(options, told))
+  const observers = { telemetry, onProblem, mcp, deliverer, stores }
+  const witnesses = ending(await compareWithWitnesses(options, observers))
   const { behind } = witnesses
   if (behind() === undefined) await deliverer?.start()
   const { startCommit } = telemetry

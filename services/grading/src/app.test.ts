@@ -170,8 +170,8 @@ describe('free routes', () => {
   test('G3: calibration without a body is 200; its filters are validated', async () => {
     const answer = await fixture.app.inject({ method: 'POST', url: '/api/calibration' })
     expect([answer.statusCode, answer.json().columns.length]).toEqual([200, 4])
-    const one = { filters: { population: 'committed', basis: 'price', scope: 'all' } }
-    expect((await post('/api/calibration', one)).json().columns).toMatchObject([
+    const each = { filters: { population: 'committed', basis: 'price', scope: 'all' } }
+    expect((await post('/api/calibration', each)).json().columns).toMatchObject([
       { population: 'committed', basis: 'price', scope: 'all' },
     ])
     for (const [filters, field] of [

@@ -158,9 +158,9 @@ describe('one payment, one effect', () => {
     const slow = await startSlowFacilitator(fixture.facilitator.url)
     const waiting = await startFilled('pending.db', { FACILITATOR_URL: slow.url })
     const before = await balanceOf('agent-4')
-    const [one, two] = [await sign('agent-4', waiting), await sign('agent-4', waiting)]
+    const [each, two] = [await sign('agent-4', waiting), await sign('agent-4', waiting)]
     const settled = slow.settled()
-    const first = send(grade(waiting), one)
+    const first = send(grade(waiting), each)
     await settled
     const second = await send(grade(waiting), two)
     expect([second.status, second.card.error]).toEqual([502, 'payment_pending'])

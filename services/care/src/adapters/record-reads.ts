@@ -205,14 +205,14 @@ async function withinReach<Row extends readonly [number, ...unknown[]]>(
 
 async function readNames(
   { ask, sql }: RecordSource,
-  { limit, of, prefix, reach }: NamesQuery,
+  { limit, of: field, prefix, reach }: NamesQuery,
 ): Promise<readonly string[]> {
-  const { all, ofPatient } = sql.names[of]
+  const { all, ofPatient } = sql.names[field]
   const namesIn = async ({ audience, patient }: Reach): Promise<readonly string[]> => {
     if (patient === undefined)
       return (await ask<readonly [string]>(all, [audience, prefix, limit])).flat()
-    if (of === 'patient' && !patient.startsWith(prefix)) return []
-    const from = of === 'patient' ? patient : prefix
+    if (field === 'patient' && !patient.startsWith(prefix)) return []
+    const from = field === 'patient' ? patient : prefix
     return (await ask<readonly [string]>(ofPatient, [audience, from, limit, patient])).flat()
   }
   return inByteOrder((await Promise.all(reach.map(namesIn))).flat()).slice(0, limit)

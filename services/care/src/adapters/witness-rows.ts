@@ -57,7 +57,7 @@ export function shareNews(
   { lease, onGrown, rows }: SharedWitnesses,
   { clock, onError }: { readonly clock: Clock; readonly onError: (error: unknown) => void },
 ) {
-  let told = { text: '', atMs: Number.NEGATIVE_INFINITY }
+  let latest = { text: '', atMs: Number.NEGATIVE_INFINITY }
   let heardAtMs = clock.unixMs()
   let cancel: (() => void) | undefined
   let isOver = false
@@ -73,9 +73,9 @@ export function shareNews(
     heardAtMs = atMs
     const news = push.news()
     const text = JSON.stringify(news)
-    if (text === told.text && atMs - told.atMs < TOLD_MS) return
+    if (text === latest.text && atMs - latest.atMs < TOLD_MS) return
     await rows.keep({ atMs, news }, epoch)
-    told = { text, atMs }
+    latest = { text, atMs }
   }
   const lookLater = (push: WitnessPush): void => {
     cancel = clock.after(LOOK_MS, () => {

@@ -141,7 +141,7 @@ export const importVerb: CommandVerb = {
 
 function fhirOf(call: CommandCall): FhirBundleType | undefined {
   const named = call.text('fhir')
-  const type = FHIR_BUNDLES.find((one) => one === named)
+  const type = FHIR_BUNDLES.find((known) => known === named)
   if (named !== undefined && type === undefined)
     throw new BadUsage('--fhir takes collection or transaction.')
   return type

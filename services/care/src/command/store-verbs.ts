@@ -60,8 +60,8 @@ function journalLine(audience: Audience, accepted: Accepted['journals'][Audience
 function witnessLine({ lead, name, problem }: Accepted['witnesses'][number]): string {
   if (lead !== undefined) {
     const { problem: kind, seen, size } = lead
-    const given = givenUpText(seen, { isSame: kind === 'rolled_back', size })
-    return `The witness ${name} has seen ${seen}${given}. It cosigns nothing of this journal any more.`
+    const givenUp = givenUpText(seen, { isSame: kind === 'rolled_back', size })
+    return `The witness ${name} has seen ${seen}${givenUp}. It cosigns nothing of this journal any more.`
   }
   return problem === undefined
     ? `The witness ${name} has seen nothing that is not here.`

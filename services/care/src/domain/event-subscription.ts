@@ -75,10 +75,10 @@ export type EventSubscription = Principal &
   }
 
 /** The id of a program's subscription to a URL with these arguments; a refresh has the same id. */
-export function subscriptionId(of: EventArguments & Destination) {
-  const { domain, patient, url } = of
+export function subscriptionId(parts: EventArguments & Destination) {
+  const { domain, patient, url } = parts
   const args = domain === undefined ? { patient } : { patient, domain }
-  const key = canonicalJson([...identifyHost(of), url, RECORD_REVISED.name, args])
+  const key = canonicalJson([...identifyHost(parts), url, RECORD_REVISED.name, args])
   return `sub_${preimageHash(key).slice(0, ID_HEX)}`
 }
 
@@ -124,7 +124,7 @@ export type EventSubscriptions = {
   find(id: string): Promise<EventSubscription | undefined>
   /** With a `refresh`, only if it still has that one. */
   remove(
-    of: Pick<EventSubscription, 'id'> & Partial<Pick<EventSubscription, 'refresh'>>,
+    parts: Pick<EventSubscription, 'id'> & Partial<Pick<EventSubscription, 'refresh'>>,
   ): Promise<void>
   /** Ids of all with their `refresh`: to find those that changed. */
   versions(): Promise<ReadonlyMap<string, string>>
@@ -136,6 +136,6 @@ export type EventSubscriptions = {
    */
   note(subscription: EventSubscription, epoch: number): Promise<boolean>
   /** Whether a receiver recently answered a challenge of that program with that secret. */
-  isVerified(of: Signed & { readonly nowMs: number }): Promise<boolean>
-  keepVerified(of: Signed & { readonly untilMs: number }): Promise<void>
+  isVerified(parts: Signed & { readonly nowMs: number }): Promise<boolean>
+  keepVerified(parts: Signed & { readonly untilMs: number }): Promise<void>
 }

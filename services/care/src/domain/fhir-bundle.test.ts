@@ -40,9 +40,9 @@ const exported = async (type: FhirBundleType = 'collection'): Promise<Exported> 
 }
 const resourcesOf = ({ entry = [] }: Exported) => entry.flatMap(({ resource }) => resource ?? [])
 const documentsOf = (bundle: Exported): readonly DocumentReference[] =>
-  resourcesOf(bundle).filter((one) => one.resourceType === 'DocumentReference')
+  resourcesOf(bundle).filter((each) => each.resourceType === 'DocumentReference')
 const provenancesOf = (bundle: Exported): readonly Provenance[] =>
-  resourcesOf(bundle).filter((one) => one.resourceType === 'Provenance')
+  resourcesOf(bundle).filter((each) => each.resourceType === 'Provenance')
 const textOf = ({ content }: DocumentReference): string =>
   Buffer.from(content[0]?.attachment.data ?? '', 'base64').toString()
 const hashOf = ({ identifier }: DocumentReference): string | undefined =>
@@ -92,7 +92,7 @@ describe('an export as a FHIR R4 bundle', () => {
     const documents = documentsOf(await exported()).filter(
       ({ subject, type }) => subject?.identifier?.value === 'ann' && type?.text === 'tea',
     )
-    expect(documents.map((one) => [textOf(one), one.status])).toEqual([
+    expect(documents.map((each) => [textOf(each), each.status])).toEqual([
       ['One tablet.', 'superseded'],
       ['Zwei Tabletten – früh 💊.', 'superseded'],
       ['Three.', 'current'],
@@ -139,7 +139,7 @@ describe('an export as a FHIR R4 bundle', () => {
     await add({ value: '', status: 'entered-in-error' })
     await server.executeBatch(await exported('transaction'))
     const found = await server.searchResources('DocumentReference', { _count: '100' })
-    const own = found.filter((one) => one.identifier?.some(({ system }) => system === HASHES))
+    const own = found.filter((each) => each.identifier?.some(({ system }) => system === HASHES))
     expect(own.map(({ status }) => status)).toEqual(['entered-in-error', 'entered-in-error'])
   })
 
@@ -186,9 +186,9 @@ describe('an export as a FHIR R4 bundle', () => {
     }
     const held = async () => {
       const found = await server.searchResources('DocumentReference', { _count: '100' })
-      const own = found.filter((one) => one.identifier?.some(({ system }) => system === HASHES))
-      const lines = own.map((one) => `${textOf(one)} ${one.status}`)
-      return lines.toSorted((one, other) => one.localeCompare(other))
+      const own = found.filter((each) => each.identifier?.some(({ system }) => system === HASHES))
+      const lines = own.map((each) => `${textOf(each)} ${each.status}`)
+      return lines.toSorted((left, right) => left.localeCompare(right))
     }
     expect(await receive()).toEqual(Array.from({ length: 10 }, () => '201'))
     const before = await held()

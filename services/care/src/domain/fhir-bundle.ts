@@ -69,10 +69,10 @@ export async function* fhirBundle(
   const withdrawals = await findWithdrawals(exportLines())
   const newest = new Map<string, CareRecord>()
   let separator = ''
-  const write = (record: CareRecord, held: 'current' | 'superseded'): string => {
+  const write = (record: CareRecord, standing: 'current' | 'superseded'): string => {
     // A version that withdraws says nothing itself: a reader takes neither it nor what it withdraws for what held.
     const isWithdrawn = record.version <= (withdrawals.get(chainUri(record)) ?? 0)
-    const status = isWithdrawn ? 'entered-in-error' : held
+    const status = isWithdrawn ? 'entered-in-error' : standing
     const entries = entriesOf(record, { status, systems, type })
     const line = separator + entries.map((entry) => JSON.stringify(entry)).join()
     separator = ','
@@ -183,8 +183,8 @@ const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
 })
 
 /** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
-function urnOf(versionHash: string, of: 'document' | 'provenance'): string {
-  const from = of === 'document' ? 0 : 16
+function urnOf(versionHash: string, kind: 'document' | 'provenance'): string {
+  const from = kind === 'document' ? 0 : 16
   const typed = Buffer.from(versionHash, 'hex').subarray(from, from + 16)
   typed[6] = ((typed[6] ?? 0) & 0x0f) | 0x80
   typed[8] = ((typed[8] ?? 0) & 0x3f) | 0x80

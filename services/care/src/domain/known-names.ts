@@ -135,11 +135,13 @@ export class KnownNames {
   }
 
   #names(
-    of: 'patient' | 'domain',
+    field: 'patient' | 'domain',
     query: { readonly prefix: string; readonly limit: number },
     reach: readonly Reach[],
   ): Promise<readonly string[]> {
-    return reach.length === 0 ? Promise.resolve([]) : this.#store.names({ of, ...query, reach })
+    return reach.length === 0
+      ? Promise.resolve([])
+      : this.#store.names({ of: field, ...query, reach })
   }
 
   async #exists(topic: TopicName): Promise<boolean> {

@@ -97,13 +97,13 @@ export function createPublisher(deps: PublisherDeps): PublishRecord {
   const lasts = new Map<string, Promise<unknown>>()
 
   /** Runs once everything begun earlier for the same chain or request has ended, whether it succeeded or not. */
-  const inOrder = async <Result>(of: string, run: () => Promise<Result>): Promise<Result> => {
-    const mine = lasts.get(of)?.then(run, run) ?? run()
-    lasts.set(of, mine)
+  const inOrder = async <Result>(chain: string, run: () => Promise<Result>): Promise<Result> => {
+    const mine = lasts.get(chain)?.then(run, run) ?? run()
+    lasts.set(chain, mine)
     try {
       return await mine
     } finally {
-      if (lasts.get(of) === mine) lasts.delete(of)
+      if (lasts.get(chain) === mine) lasts.delete(chain)
     }
   }
   const addRow = (

@@ -176,10 +176,10 @@ export function describeLists(suite: RecordStoreFixture): void {
       for (const of of ['patient', 'domain'] as const)
         for (const prefix of ['', 'a', 'b', 'é', '𝄞', 'aé', 'bb']) {
           const known = new Set(
-            heads.map((head) => head[of]).filter((one) => one.startsWith(prefix)),
+            heads.map((head) => head[of]).filter((each) => each.startsWith(prefix)),
           )
-          const sorted = [...known].toSorted((one, two) =>
-            Buffer.compare(Buffer.from(one), Buffer.from(two)),
+          const sorted = [...known].toSorted((each, two) =>
+            Buffer.compare(Buffer.from(each), Buffer.from(two)),
           )
           const found = await suite.store.names({ of, prefix, limit: 99, reach: EVERYONE })
           expect([of, prefix, found]).toEqual([of, prefix, sorted])

@@ -20,8 +20,8 @@ export function describeProofs(suite: RecordStoreFixture): void {
       await write({ ...PLAN })
       expect(await verify(['user'])).toMatchObject([{ slot: TEA, versions: 2, intact: true }])
       expect(await verify()).toHaveLength(2)
-      const one = await collect(suite.store.verify({ audiences: ['assistant'], slot: PLAN }))
-      expect(one).toMatchObject([{ slot: PLAN, versions: 1, intact: true }])
+      const each = await collect(suite.store.verify({ audiences: ['assistant'], slot: PLAN }))
+      expect(each).toMatchObject([{ slot: PLAN, versions: 1, intact: true }])
       expect(await collect(suite.store.verify({ audiences: ['user'], slot: PLAN }))).toEqual([])
       expect(
         await collect(suite.store.verify({ audiences: ['user'], slot: { ...TEA, domain: 'x' } })),

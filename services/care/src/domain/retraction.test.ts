@@ -17,7 +17,7 @@ describe('C10: the retraction', () => {
   })
 
   it('names all three, whatever they are', () => {
-    const text = fc.string({ minLength: 1, unit: 'grapheme' }).filter((one) => one.trim() !== '')
+    const text = fc.string({ minLength: 1, unit: 'grapheme' }).filter((each) => each.trim() !== '')
     fc.assert(
       fc.property(text, text, text, (previousValue, value, authorLabel) => {
         fc.pre(previousValue !== value)

@@ -15,12 +15,12 @@ const REASONS: Readonly<Record<Withdrawal, 'inError' | 'wrongPerson'>> = {
 export const isWithdrawal = (text: string): text is Withdrawal => Object.hasOwn(REASONS, text)
 
 /** What stands in place of a value where a version withdraws the record. */
-export function withdrawnSentence(of: {
+export function withdrawnSentence(withdrawal: {
   readonly status: Withdrawal
   readonly language?: string | undefined
 }): string {
-  const texts = textsIn(of.language)
-  return `${say(texts, 'withdrawn')} ${say(texts, REASONS[of.status])}`
+  const texts = textsIn(withdrawal.language)
+  return `${say(texts, 'withdrawn')} ${say(texts, REASONS[withdrawal.status])}`
 }
 
 /** What a version says: its value, not encoded, or that the record was withdrawn. */

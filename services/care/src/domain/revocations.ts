@@ -16,11 +16,11 @@ type Row = { readonly jti: string; readonly at: string }
 
 /** Follows the list that commands extend. Rejects if it cannot be read at first. */
 export async function watchRevocations(
-  of: Pick<Parameters<typeof watchAdded<Row>>[0], 'clock' | 'read' | 'onProblem'>,
+  watch: Pick<Parameters<typeof watchAdded<Row>>[0], 'clock' | 'read' | 'onProblem'>,
 ): Promise<{ readonly isRevoked: IsRevoked; close(): void }> {
   const untilSecondsBySub = new Map<string, number>()
   const watched = await watchAdded({
-    ...of,
+    ...watch,
     nameOf: ({ jti }) => jti,
     onAdded: async (rows) => {
       for (const { jti, at } of rows) {

@@ -189,7 +189,7 @@ export function describeSessionStore(
       const idle = { ...ALL, idleMs: -3_600_000 }
       expect(await store.sweep({ ...idle, only: 2 })).toEqual([])
       const swept = await store.sweep(idle)
-      expect(swept.toSorted((one, other) => one.number - other.number)).toEqual([
+      expect(swept.toSorted((first, second) => first.number - second.number)).toEqual([
         { number: 1, reason: 'idle' },
         { number: 3, reason: 'idle' },
       ])

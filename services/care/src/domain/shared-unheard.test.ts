@@ -71,30 +71,30 @@ describe('C29: of several processes', () => {
   })
 
   it('one raises the alert, and it stands in the list of each until one of them hears it', async () => {
-    const [one, other] = [await start('one'), await start('other')]
+    const [left, right] = [await start('one'), await start('other')]
     await write('ten')
     await write('twenty')
     await look()
     await clock.advanceMsSettled(WAIT_MS)
     expect(alerts).toEqual([`one ${TEA} 2`])
-    expect([listed(one), listed(other)]).toEqual([[`${TEA} 2`], [`${TEA} 2`]])
-    other.heard(TEA, 1)
+    expect([listed(left), listed(right)]).toEqual([[`${TEA} 2`], [`${TEA} 2`]])
+    right.heard(TEA, 1)
     await look()
-    expect(listed(one)).toEqual([`${TEA} 2`])
-    other.heard(TEA, 2)
+    expect(listed(left)).toEqual([`${TEA} 2`])
+    right.heard(TEA, 2)
     await look()
-    expect([listed(one), listed(other)]).toEqual([[], []])
+    expect([listed(left), listed(right)]).toEqual([[], []])
     expect(alerts).toHaveLength(1)
   })
 
   it('what another process heard before it was judged is no alert; a later correction is', async () => {
-    const [one, other] = [await start('one'), await start('other')]
+    const [left, right] = [await start('one'), await start('other')]
     await write('ten')
     await write('twenty')
-    other.heard(TEA, 2)
+    right.heard(TEA, 2)
     await look()
     await clock.advanceMsSettled(WAIT_MS)
-    expect([alerts, listed(one), listed(other)]).toEqual([[], [], []])
+    expect([alerts, listed(left), listed(right)]).toEqual([[], [], []])
     await write('thirty')
     await look()
     await clock.advanceMsSettled(WAIT_MS)

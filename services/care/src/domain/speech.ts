@@ -12,13 +12,13 @@ import { type Aged, spokenAge } from './staleness.ts'
  */
 export const spokenText = (
   record: Aged & Pick<CareRecord, 'status' | 'value'>,
-  of: Moment & {
+  sentence: Moment & {
     readonly superseded?: string | undefined
     /** Of the version that replaced it, whose language that sentence has. */
     readonly newestLanguage?: string | undefined
   },
 ): string | undefined => {
-  const { newestLanguage, nowMs, superseded = '', timeZone } = of
+  const { newestLanguage, nowMs, superseded = '', timeZone } = sentence
   const { language } = record
   if (language === undefined || (superseded !== '' && newestLanguage !== language)) return undefined
   const age = spokenAge(record, nowMs, timeZone) ?? ''

@@ -97,11 +97,11 @@ function listScopes(claims: Claims, issuer: TrustedIssuer): readonly string[] {
 
 function scopesOf(claims: Claims, issuer: TrustedIssuer): readonly string[] {
   const { grants } = issuer
-  const asked = listScopes(claims, issuer)
-  if (grants === undefined) return asked
+  const scopes = listScopes(claims, issuer)
+  if (grants === undefined) return scopes
   const granted = grantedScopes(claims, grants).filter(isCareScope)
   // An issuer that knows none of these scopes says nothing about what its client asked for.
-  return asked.length === 0 ? granted : narrowScopes(granted, asked)
+  return scopes.length === 0 ? granted : narrowScopes(granted, scopes)
 }
 
 /** Keycloak's `typ` of what is no access token. */

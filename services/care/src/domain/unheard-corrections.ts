@@ -88,10 +88,10 @@ export function createUnheardCorrections(deps: {
     if (next === undefined) return
     cancelTimer = clock.after(Math.max(0, next.sinceMs + waitMs - clock.unixMs()), () => {
       cancelTimer = undefined
-      for (const one of waiting.values()) {
-        if (alerts.has(one.uri) || one.sinceMs + waitMs > clock.unixMs()) continue
-        alerts.add(one.uri)
-        onAlert(one)
+      for (const correction of waiting.values()) {
+        if (alerts.has(correction.uri) || correction.sinceMs + waitMs > clock.unixMs()) continue
+        alerts.add(correction.uri)
+        onAlert(correction)
       }
       arm()
     })
@@ -127,7 +127,7 @@ export function createUnheardCorrections(deps: {
       judgedTo = waitMs === 0 ? to : Math.min(left.judgedTo ?? to, to)
       if (waitMs > 0) {
         const inOrder = left.unheard.toSorted((first, second) => first.sinceMs - second.sinceMs)
-        for (const one of inOrder) waiting.set(one.uri, one)
+        for (const correction of inOrder) waiting.set(correction.uri, correction)
       }
       for await (const { place, previous, record } of speakableFrom(judgedTo, to, records))
         written(record, previous, place)

@@ -81,7 +81,7 @@ export function createChainVerifier(deps: VerifierDeps) {
   const onReplay = (): void => {
     runs += 1
   }
-  const kept: Readonly<Record<Audience, KeptVerdict>> = {
+  const keptVerdicts: Readonly<Record<Audience, KeptVerdict>> = {
     user: new KeptVerdict('user', { ...deps, onReplay }),
     assistant: new KeptVerdict('assistant', { ...deps, onReplay }),
   }
@@ -96,7 +96,7 @@ export function createChainVerifier(deps: VerifierDeps) {
     audience: Audience,
     { isAnonymous, reach }: Omit<VerifyQuery, 'slot'>,
   ): Promise<VerifyReport['parts']> => {
-    const refreshed = () => kept[audience].refreshed()
+    const refreshed = () => keptVerdicts[audience].refreshed()
     const verdict = await (isAnonymous ? turns.visitors.share(audience, refreshed) : refreshed())
     const patients = new Set(
       reach.filter((part) => part.audience === audience).map(({ patient }) => patient),
@@ -132,7 +132,7 @@ export function createChainVerifier(deps: VerifierDeps) {
     /** Replays begun since start. */
     runs: () => runs,
     close: (): void => {
-      for (const audience of AUDIENCES) kept[audience].close()
+      for (const audience of AUDIENCES) keptVerdicts[audience].close()
     },
   }
 }

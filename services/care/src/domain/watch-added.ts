@@ -5,7 +5,7 @@ const LOOK_MS = 1_000
  * Watches a list that commands extend for good while the service runs: looks now, then repeatedly until closed. Rejects if the
  * first look does; after a later failure it continues with what it knows.
  */
-export async function watchAdded<Item>(of: {
+export async function watchAdded<Item>(watch: {
   readonly clock: { after(ms: number, run: () => void): () => void }
   readonly read: () => Promise<readonly Item[]>
   readonly nameOf: (item: Item) => string
@@ -14,7 +14,7 @@ export async function watchAdded<Item>(of: {
   /** A later look failed; it is tried again. */
   readonly onProblem: (error: unknown) => void
 }): Promise<{ has(name: string): boolean; close(): void }> {
-  const { clock, nameOf, onAdded, onProblem, read } = of
+  const { clock, nameOf, onAdded, onProblem, read } = watch
   const known = new Set<string>()
   let isClosed = false
   let cancel: (() => void) | undefined

@@ -108,14 +108,14 @@ export class WordIndex {
     words: readonly SearchWord[],
     { limit, patient }: { readonly limit: number; readonly patient: string | undefined },
   ): readonly { readonly slot: ChainSlot; readonly score: number }[] {
-    const asked = words
+    const wanted = words
       .map((word) => word.map((part) => this.#alike(part)))
       .map((parts) => ({ parts, count: Math.min(...parts.map(countOf)) }))
       .filter(({ count }) => count > 0)
       .toSorted((left, right) => left.count - right.count)
     const found = new Set<number>(patient === undefined ? [] : this.#byPatient.get(patient))
     if (patient === undefined)
-      for (const { count, parts } of asked) {
+      for (const { count, parts } of wanted) {
         // Common words rank what rarer ones found.
         if (found.size > (count > LOOKED_MAX ? 0 : LOOKED_MAX)) break
         const rarest = parts.toSorted((left, right) => countOf(left) - countOf(right))[0] ?? []
@@ -123,7 +123,7 @@ export class WordIndex {
           for (const number of numbers.slice(-LOOKED_MAX)) found.add(number)
       }
     const scores = new Map<number, number>()
-    for (const { parts } of asked) {
+    for (const { parts } of wanted) {
       const [first = new Map<number, number>(), ...others] = parts.map((part) => weigh(part, found))
       // As much as the least of its parts, of which each must be there.
       for (const [number, weight] of first) {

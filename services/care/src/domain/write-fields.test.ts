@@ -218,8 +218,8 @@ describe('POST /write fields', () => {
       { requiredKeys: ['patient', 'domain', 'value', 'authorId'] },
     )
     fc.assert(
-      fc.property(fc.oneof(any, fc.jsonValue()), (one) => {
-        const fields = readWriteFields(one)
+      fc.property(fc.oneof(any, fc.jsonValue()), (each) => {
+        const fields = readWriteFields(each)
         if (fields.kind === 'invalid') return
         const { record } = fields
         const texts = [record.value, record.authorId, record.authorLabel]

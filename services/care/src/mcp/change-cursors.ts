@@ -32,10 +32,10 @@ export function createChangeCursors(key: Uint8Array) {
     hash('sha256', Buffer.concat([key, Buffer.from('changes_since')]), 'buffer'),
   )
   return {
-    write(told: ToldParts): string {
+    write(parts: ToldParts): string {
       const block = Buffer.alloc(BLOCK_BYTES)
       for (const [at, audience] of AUDIENCES.entries()) {
-        const { mark, size } = told[audience]
+        const { mark, size } = parts[audience]
         const begin = block.writeUIntBE(size, at * (LEAF_BYTES + MARK_BYTES), LEAF_BYTES)
         block.write(mark, begin, 'hex')
       }

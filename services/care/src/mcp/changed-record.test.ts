@@ -16,11 +16,11 @@ const version = (number: number, value: string): CareRecord => ({
 })
 
 describe('C29: what changed in a record', () => {
-  const [one, two, three] = [version(1, 'ten'), version(2, 'twenty'), version(3, 'thirty')]
+  const [each, two, three] = [version(1, 'ten'), version(2, 'twenty'), version(3, 'thirty')]
 
   it('a person who was told ten is told to disregard ten, and every other sentence withdrawn since', () => {
     expect(
-      changedRecord({ valid: one, lastTold: one, since: [two, three], newest: three }),
+      changedRecord({ valid: each, lastTold: each, since: [two, three], newest: three }),
     ).toMatchObject({
       uri: 'care://ann/tea',
       revisions: 2,
@@ -34,14 +34,14 @@ describe('C29: what changed in a record', () => {
   })
 
   it('one correction is said as one', () => {
-    const changed = changedRecord({ valid: one, lastTold: one, since: [two], newest: two })
+    const changed = changedRecord({ valid: each, lastTold: each, since: [two], newest: two })
     expect(changed.retraction).toBe(
       'Correction from Dr Osei. Please disregard “ten”. It is now “twenty”.',
     )
   })
 
   it('of a record that is newer than that time, the value before the newest is taken back', () => {
-    const since = [one, two, three]
+    const since = [each, two, three]
     expect(
       changedRecord({ valid: undefined, lastTold: undefined, since, newest: three }),
     ).toMatchObject({
@@ -53,14 +53,14 @@ describe('C29: what changed in a record', () => {
 
   it('a first version has nothing to take back', () => {
     expect(
-      changedRecord({ valid: undefined, lastTold: undefined, since: [one], newest: one }),
+      changedRecord({ valid: undefined, lastTold: undefined, since: [each], newest: each }),
     ).toMatchObject({ revisions: 1, previousValue: null, withdrawn: [], retraction: undefined })
   })
 
   it('a value that holds again is not withdrawn, and what was said in between is', () => {
     const again = version(3, 'ten')
     expect(
-      changedRecord({ valid: one, lastTold: one, since: [two, again], newest: again }),
+      changedRecord({ valid: each, lastTold: each, since: [two, again], newest: again }),
     ).toMatchObject({
       previousValue: 'ten',
       withdrawn: ['twenty'],
@@ -72,13 +72,13 @@ describe('C29: what changed in a record', () => {
 
   it('a confirmed value takes nothing back, and counts as a revision', () => {
     const same = version(2, 'ten')
-    expect(changedRecord({ valid: one, lastTold: one, since: [same], newest: same })).toMatchObject(
-      {
-        revisions: 1,
-        corrections: 0,
-        withdrawn: [],
-        retraction: undefined,
-      },
-    )
+    expect(
+      changedRecord({ valid: each, lastTold: each, since: [same], newest: same }),
+    ).toMatchObject({
+      revisions: 1,
+      corrections: 0,
+      withdrawn: [],
+      retraction: undefined,
+    })
   })
 })

@@ -23,8 +23,8 @@ export async function changesBehind(
   context: CallContext,
   cursor: string | undefined,
 ): Promise<ChangesBehind> {
-  const told = await readTold(context, cursor)
-  const { truncated, versions } = await readPage(context, told)
+  const position = await readTold(context, cursor)
+  const { truncated, versions } = await readPage(context, position)
   const byChain = Map.groupBy(versions, (version) => chainUri(version))
   const changed: ChangedRecord[] = []
   const failed: string[] = []
@@ -38,7 +38,7 @@ export async function changesBehind(
     else changed.push(change)
     noteRead(context, change === undefined ? 'broken' : 'served', uri)
   }
-  const next = context.changeCursors.write(await addTold(context, told.parts, versions))
+  const next = context.changeCursors.write(await addTold(context, position.parts, versions))
   return { changed, revisions: versions.length, failed, cursor: next, truncated }
 }
 

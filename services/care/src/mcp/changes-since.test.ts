@@ -80,7 +80,7 @@ describe('the newest value is what holds', () => {
     expect(pages.map(({ revisions }) => revisions)).toEqual([500, 500, 100])
     for (const { changed } of pages)
       expect(changed).toMatchObject([{ version: 1_100, value: 'value 1100' }])
-    const withdrawn = pages.flatMap(({ changed }) => changed.flatMap((one) => one.withdrawn))
+    const withdrawn = pages.flatMap(({ changed }) => changed.flatMap((each) => each.withdrawn))
     expect(new Set(withdrawn).size).toBe(1_099)
   })
 
@@ -111,8 +111,8 @@ describe('C29: pages', () => {
     expect(pages.map(({ revisions }) => revisions)).toEqual([500, 400])
     const told = pages.flatMap(({ changed }) => changed)
     expect(told.map(({ uri }) => uri.at(-1))).toEqual(['a', 'b', 'b', 'c'])
-    for (const one of told)
-      expect(one).toMatchObject({
+    for (const each of told)
+      expect(each).toMatchObject({
         previousValue: 'twenty',
         value: expect.stringContaining('299'),
         retraction: expect.stringContaining('Please disregard “twenty”.'),

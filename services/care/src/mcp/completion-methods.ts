@@ -23,7 +23,7 @@ const unknown = (what: string): RpcFailure =>
 /** Suggests values for an argument of a template or prompt; -32602 for a reference that does not exist. */
 export async function complete(
   context: CallContext,
-  { ref, argument, context: given }: CompleteRequestParams,
+  { ref, argument, context: argumentsSoFar }: CompleteRequestParams,
 ): Promise<Result> {
   if (ref.type === 'ref/prompt') {
     const prompt = PROMPTS.find(({ name }) => name === ref.name)
@@ -39,7 +39,7 @@ export async function complete(
   }
   const scheme = TEMPLATE.exec(ref.uri)?.[1]
   if (scheme === undefined) throw unknown('ref: unknown resource template')
-  const { patient = '', domain = '' } = given?.arguments ?? {}
+  const { patient = '', domain = '' } = argumentsSoFar?.arguments ?? {}
   const names = { patient: normalName(patient), domain: normalName(domain) }
   const slot = { ...names, audience: scheme === 'care' ? 'user' : 'assistant' } as const
   return { completion: await completeTemplate(context, argument, slot) }

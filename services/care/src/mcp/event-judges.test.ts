@@ -18,11 +18,11 @@ function memoryStore(): McpEventStore & { readonly kept: Map<string, McpEventSub
   return {
     kept,
     get: async (key) => kept.get(key),
-    getById: async (id) => [...kept.values()].find((one) => one.id === id),
-    set: async (one) => void kept.set(one.key, one),
+    getById: async (id) => [...kept.values()].find((each) => each.id === id),
+    set: async (each) => void kept.set(each.key, each),
     update: async (key, patch) => {
-      const one = kept.get(key)
-      if (one !== undefined) kept.set(key, { ...one, ...patch })
+      const each = kept.get(key)
+      if (each !== undefined) kept.set(key, { ...each, ...patch })
     },
     delete: async (key) => void kept.delete(key),
   }

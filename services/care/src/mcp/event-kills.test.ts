@@ -188,7 +188,7 @@ for (const run of RUNS)
         const may = PATIENTS.map((patient) =>
           ['care', 'care-internal'].some((scheme) => mayHear(sub, `${scheme}://${patient}/`)),
         )
-        expect(codes).toEqual(may.map((one) => (one ? undefined : -32_012)))
+        expect(codes).toEqual(may.map((each) => (each ? undefined : -32_012)))
       }
       const rebind = (at: number): void => {
         const quarter = Math.floor((at * 4) / writes)
@@ -263,7 +263,7 @@ for (const run of RUNS)
       const ids = new Map<string, Set<string>>()
       for (const { event } of receiver.got)
         ids.set(event.data.uri, (ids.get(event.data.uri) ?? new Set()).add(event.eventId))
-      expect([...ids.values()].every((one) => one.size === 1)).toBe(true)
+      expect([...ids.values()].every((each) => each.size === 1)).toBe(true)
       const answered = JSON.stringify(Object.fromEntries(wrong))
       console.log(
         `${receiver.got.length} deliveries of ${acknowledged.length} writes to ${SUBSCRIBERS.size} subscribers, ${kills + 2} kills, ${rebinds.length} look-ups rebound, ${network.trapped()} connections there, on ${engine}; answered wrong: ${answered}`,

@@ -219,7 +219,7 @@ describe('C22: refusals', () => {
       arguments: { patient: `p-${at}` },
       delivery,
     }))
-    for (const one of patients) expect((await host.subscribe(url, one)).error).toBeUndefined()
+    for (const each of patients) expect((await host.subscribe(url, each)).error).toBeUndefined()
     expect((await host.subscribe(url, { delivery })).error).toMatchObject({
       code: -32_013,
       data: { limit: 'subscriptions', max: 100 },

@@ -147,10 +147,10 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
       return { events: [RECORD_REVISED] }
     },
     'events/subscribe': async ({ principal }, params) => {
-      const asked = readSubscribe(params)
-      requireAllowed(principal, asked)
+      const request = readSubscribe(params)
+      requireAllowed(principal, request)
       const { client, jti, scopes, sub } = principal
-      const { arguments: args, cursor, delivery, maxAgeMs } = asked
+      const { arguments: args, cursor, delivery, maxAgeMs } = request
       const signed = { client, sub, url: delivery.url, secret: delivery.secret }
       const id = subscriptionId({ ...args, ...signed })
       const found = await subscriptions.find(id)
@@ -165,7 +165,7 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
         cursor: earlier(cursorGiven, found?.cursor),
         maxAgeMs: maxAgeMs ?? undefined,
       })
-      const expiresAtMs = clock.unixMs() + grantedMs(asked.ttlMs)
+      const expiresAtMs = clock.unixMs() + grantedMs(request.ttlMs)
       await subscriptions.save({
         ...args,
         jti,
@@ -203,10 +203,10 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
 const earlier = (left: number | undefined, right: number | undefined): number | undefined =>
   left === undefined || right === undefined ? (left ?? right) : Math.min(left, right)
 
-const grantedMs = (asked: number | null | undefined): number =>
-  asked === undefined
+const grantedMs = (ttlMs: number | null | undefined): number =>
+  ttlMs === undefined
     ? TTL_DEFAULT_MS
-    : Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, asked ?? TTL_MAX_MS))
+    : Math.min(TTL_MAX_MS, Math.max(TTL_MIN_MS, ttlMs ?? TTL_MAX_MS))
 
 /** The newest secret signs, and the one before it for a while. */
 function createReceiver(
@@ -237,14 +237,14 @@ function describeStatus(subscription: EventSubscription): object {
  */
 async function findStart(
   { clock, store }: Pick<EventMethodDeps, 'clock' | 'store'>,
-  asked: {
+  request: {
     readonly reach: readonly Reach[]
     readonly domain: string | undefined
     readonly cursor: number | undefined
     readonly maxAgeMs: number | undefined
   },
 ): Promise<{ readonly cursor: number; readonly isTruncated: boolean }> {
-  const { cursor, domain, maxAgeMs, reach } = asked
+  const { cursor, domain, maxAgeMs, reach } = request
   const end = placeBehind(store.journals)
   // The cursor is from another store, or from before this one was moved or restored.
   if (cursor === undefined || cursor > end)

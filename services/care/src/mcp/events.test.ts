@@ -183,11 +183,11 @@ describe('C6', () => {
     await suite.fixture.write({ domain: 'new', audience: 'assistant' })
     await suite.fixture.write({ domain: 'newer' })
     const listChanged = 'notifications/resources/list_changed'
-    await expect.poll(() => both.methods.filter((one) => one === listChanged)).toHaveLength(2)
+    await expect.poll(() => both.methods.filter((each) => each === listChanged)).toHaveLength(2)
     await expect.poll(() => spoken.methods).toEqual(['notifications/message', listChanged])
     await suite.fixture.write({ domain: 'newer' })
     await expect.poll(() => spoken.methods).toHaveLength(3)
-    expect(spoken.methods.filter((one) => one === listChanged)).toHaveLength(1)
+    expect(spoken.methods.filter((each) => each === listChanged)).toHaveLength(1)
   })
 
   it('however a URI is spelled, it is one subscription', async () => {

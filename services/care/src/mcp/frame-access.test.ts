@@ -69,8 +69,8 @@ describe('scopes', () => {
       .tuple(fc.constantFrom(...CARE_SCOPES), fc.option(patient))
       .map(([name, of]) => (of === null ? name : `${name}:${encodeURIComponent(of)}`))
     fc.assert(
-      fc.property(fc.array(scope, { maxLength: 5 }), patient, audience, (scopes, named, one) => {
-        const slot = chain(named, one)
+      fc.property(fc.array(scope, { maxLength: 5 }), patient, audience, (scopes, named, each) => {
+        const slot = chain(named, each)
         expect(isWithin(slot, reachOf(scopes))).toBe(mayRead(scopes, slot))
       }),
     )

@@ -101,7 +101,7 @@ it.skipIf(isOnPostgres)(
     await care.write({ ...tea, audience: 'assistant', value: 'a rule of the clinic' })
     const methods = ['updated', 'updated', 'list_changed']
     const again = await stream(first.lastEventId)
-    await expect.poll(() => again.methods.map((one) => one?.split('/').at(-1))).toEqual(methods)
+    await expect.poll(() => again.methods.map((each) => each?.split('/').at(-1))).toEqual(methods)
     const behind = await stream(again.events[1]?.id)
     await expect.poll(() => behind.methods).toHaveLength(2)
     for (const reader of [again, behind]) reader.drop()

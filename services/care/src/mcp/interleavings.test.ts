@@ -234,7 +234,7 @@ async function run(fixture: McpFixture, models: ModelSession[], plan: readonly [
         await drop(fixture, model)
         break
       case 'restart':
-        for (const one of models) await drop(fixture, one)
+        for (const each of models) await drop(fixture, each)
         await fixture.restart()
         break
     }

@@ -122,7 +122,7 @@ describe('what a listen is sent', () => {
     expect((await fixture.write({ domain: 'tea', value: 'No sugar.' })).subscribers).toBe(1)
     await expect.poll(() => reader.messages).toHaveLength(2)
     expect(reader.messages[1]).toEqual(about(TEA))
-    expect(reader.messages.map((one) => JSON.stringify(one)).join()).not.toMatch(/sugar/)
+    expect(reader.messages.map((each) => JSON.stringify(each)).join()).not.toMatch(/sugar/)
   })
 
   it('is list_changed only where the principal’s own list has changed', async () => {

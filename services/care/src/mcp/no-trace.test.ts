@@ -135,8 +135,8 @@ describe('C21: frames and answers hold no trace of what their principal may not 
     let frames = 0
     let answers = 0
     const look = (party: Party, told: readonly unknown[]): void => {
-      for (const one of told) {
-        const text = JSON.stringify(one) ?? ''
+      for (const each of told) {
+        const text = JSON.stringify(each) ?? ''
         if (party.trace.test(text)) throw new Error(`${party.scope}: ${text}`)
       }
     }

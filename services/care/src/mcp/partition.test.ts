@@ -75,9 +75,9 @@ describe('a user-scope principal finds no trace of an internal record', () => {
       const clear = await askEverything(await asking(era, without, USER))
       expect(clear).toEqual(secret)
       const named = secret.filter(
-        (one) =>
-          SECRET.test(JSON.stringify(one)) &&
-          !SECRET.test(JSON.stringify((one as { params?: object }).params ?? {})),
+        (each) =>
+          SECRET.test(JSON.stringify(each)) &&
+          !SECRET.test(JSON.stringify((each as { params?: object }).params ?? {})),
       )
       expect(named).toEqual([])
       const holder = await askEverything(await asking(era, withSecrets, BOTH))
@@ -156,7 +156,7 @@ describe('C24: a household’s token finds no trace of another household', () =>
       await fill(WREN)
       const secret = await askEverything(await asking(era, withSecrets, HERON))
       expect(await askEverything(await asking(era, without, HERON))).toEqual(secret)
-      const told = secret.map((one) => ({ ...(one as object), params: undefined }))
+      const told = secret.map((each) => ({ ...(each as object), params: undefined }))
       expect(JSON.stringify(told)).not.toMatch(/wren|falls|internal-author/)
       expect(JSON.stringify(secret)).toContain('care://ann/tea-8')
     },

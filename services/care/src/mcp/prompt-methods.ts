@@ -29,11 +29,11 @@ export const PROMPTS = [
 
 export async function listPrompts({ language }: CallContext): Promise<Result> {
   const texts = textsIn(language)
-  const prompts = PROMPTS.map(({ name, title, description, arguments: given }) => ({
+  const prompts = PROMPTS.map(({ name, title, description, arguments: fields }) => ({
     name,
     title: say(texts, title),
     description: say(texts, description),
-    arguments: given.map((each) => ({ ...each, description: say(texts, each.description) })),
+    arguments: fields.map((each) => ({ ...each, description: say(texts, each.description) })),
   }))
   return { prompts }
 }

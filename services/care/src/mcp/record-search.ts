@@ -18,12 +18,12 @@ const NAMED_CHAINS_MAX = 500
 
 /** How well a record answers a query; 0 if it does not. */
 export function scoreOf(
-  asked: readonly string[],
+  queried: readonly string[],
   record: { readonly name: string; readonly value: string },
 ): number {
   const index = new WordIndex()
   index.add({ patient: record.name, domain: '', audience: 'user' }, record.value)
-  const words = asked.flatMap(wordsOf)
+  const words = queried.flatMap(wordsOf)
   return index.find(words, { limit: 1, patient: undefined })[0]?.score ?? 0
 }
 

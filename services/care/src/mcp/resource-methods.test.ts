@@ -88,7 +88,9 @@ describe('resources/list', () => {
 describe('resources/templates/list', () => {
   it('care://{patient}/{domain}/{version} and care-internal://{patient}/{domain}/{version}', async () => {
     const { resourceTemplates } = await session.result('resources/templates/list')
-    expect((resourceTemplates as { uriTemplate: string }[]).map((one) => one.uriTemplate)).toEqual([
+    expect(
+      (resourceTemplates as { uriTemplate: string }[]).map((each) => each.uriTemplate),
+    ).toEqual([
       'care://{patient}/{domain}/{version}',
       'care-internal://{patient}/{domain}/{version}',
       'care://{patient}/{domain}/{version}/audio',

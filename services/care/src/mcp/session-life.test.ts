@@ -113,10 +113,10 @@ describe('sessions share one server', () => {
   it('concurrent requests of several sessions under the same ids get their own answers', async () => {
     fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
-    const [one, other] = [await fixture.open(BOTH), await fixture.open(BOTH, { sub: 'other' })]
+    const [left, right] = [await fixture.open(BOTH), await fixture.open(BOTH, { sub: 'other' })]
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) => {
-        const session = index % 2 === 0 ? one : other
+        const session = index % 2 === 0 ? left : right
         return fixture.request('POST', {
           token: session.token,
           headers: { 'mcp-session-id': session.id },

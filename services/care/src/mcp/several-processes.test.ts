@@ -204,9 +204,9 @@ describe.skipIf(reason !== undefined)(
       await say('.', { domain: 'quiet' })
       const [loud, silent] = [await openClient(first), await quiet()]
       await silent.subscribe('care://ann/quiet')
-      const [one, two] = [await loud.stream(), await silent.stream(second)]
-      const [from, quietFrom] = [one.lastEventId, two.lastEventId]
-      for (const stream of [one, two]) stream.drop()
+      const [each, two] = [await loud.stream(), await silent.stream(second)]
+      const [from, quietFrom] = [each.lastEventId, two.lastEventId]
+      for (const stream of [each, two]) stream.drop()
       await cares.writeMany({ patient: 'ann', domain: 'tea' }, 2_048)
       const full = await loud.stream(second, from)
       await expect.poll(() => toldBy(full).length, POLL).toBe(2_048)

@@ -176,14 +176,14 @@ export async function changesSinceCursor(
   context: CallContext,
   query: ToolInput<'changes_since'>,
 ): Promise<Result> {
-  const { cursor, truncated, ...told } = await changesBehind(context, query.cursor)
+  const { cursor, truncated, ...answer } = await changesBehind(context, query.cursor)
   const structuredContent: ToolOutput<'changes_since'> = {
-    ...shownChanges(context, told),
+    ...shownChanges(context, answer),
     cursor,
     truncated,
   }
   const more = say(frameTexts(context), truncated ? 'moreAtOnce' : 'nextTime', { cursor })
-  const text = [...changeLines(context, told), more].join('\n')
+  const text = [...changeLines(context, answer), more].join('\n')
   return { content: saidOnce(context, text), structuredContent }
 }
 
@@ -217,14 +217,14 @@ export async function whatsChanged(
   context: CallContext,
   query: ToolInput<'whats_changed'>,
 ): Promise<Result> {
-  const { nextCursor, ...told } = await changesSince(context, query)
+  const { nextCursor, ...answer } = await changesSince(context, query)
   const structuredContent: ToolOutput<'whats_changed'> = {
     patient: query.patient,
-    ...shownChanges(context, told),
+    ...shownChanges(context, answer),
     nextCursor,
   }
   const more =
     nextCursor === undefined ? [] : [say(frameTexts(context), 'more', { cursor: nextCursor })]
-  const text = [...changeLines(context, told), ...more].join('\n')
+  const text = [...changeLines(context, answer), ...more].join('\n')
   return { content: saidOnce(context, text), structuredContent }
 }

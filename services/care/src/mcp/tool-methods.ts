@@ -49,7 +49,7 @@ function tool<Name extends ToolName>(
     hasCard,
     title,
     shown: { name, description, inputSchema, outputSchema, annotations },
-    run: (context: CallContext, given: unknown) => run(context, parseParams(input, given)),
+    run: (context: CallContext, values: unknown) => run(context, parseParams(input, values)),
   }
 }
 
@@ -125,13 +125,13 @@ export async function listTools(context: CallContext): Promise<Result> {
 /** Runs a tool. What a model can correct (its arguments, a URI that does not exist) is a result with `isError`, as MCP requires. */
 export async function callTool(
   context: CallContext,
-  { name, arguments: given = {} }: CallToolRequestParams,
+  { name, arguments: values = {} }: CallToolRequestParams,
 ): Promise<Result> {
   const called = TOOLS.find(({ shown }) => shown.name === name)
   if (called === undefined)
     throw new RpcFailure(RPC_CODES.invalidParams, 'params.name: unknown tool')
   try {
-    return await called.run(context, given)
+    return await called.run(context, values)
   } catch (error) {
     if (!(error instanceof RpcFailure)) throw error
     const text = error.message.replace(/^params/, 'arguments')

@@ -16,7 +16,7 @@ const correct = async (): Promise<void> => {
   await fixture.write({ domain: 'tea', value: 'twenty' })
 }
 const alerts = () =>
-  fixture.events.flatMap((one) => (one.kind === 'unheard' ? [one.correction] : []))
+  fixture.events.flatMap((each) => (each.kind === 'unheard' ? [each.correction] : []))
 const SILENT = { uri: TEA, version: 2, since: '2026-11-21T12:00:00.000Z' }
 
 describe('C29: a correction that nobody has heard', () => {

@@ -93,8 +93,8 @@ const schema = z.strictObject(
 )
 
 /** What is wrong with a language's words; undefined for nothing. */
-export function wordsFault(language: string, given: unknown): string | undefined {
-  const { data, error } = schema.safeParse(given)
+export function wordsFault(language: string, words: unknown): string | undefined {
+  const { data, error } = schema.safeParse(words)
   if (data === undefined) return `words of ${language}: ${z.prettifyError(error)}`
   const forms = formsIn(language)
   const wrong = Object.values(data)

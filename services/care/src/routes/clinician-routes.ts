@@ -27,13 +27,13 @@ function mayKnowFollowers(scopes: readonly string[], uri: string): boolean {
 
 const silentFor = (
   scopes: readonly string[],
-  of: { readonly silent: readonly SilentFollower[]; readonly ownLabel: OwnLabel | undefined },
+  parts: { readonly silent: readonly SilentFollower[]; readonly ownLabel: OwnLabel | undefined },
 ): SilentSession[] =>
-  of.silent
+  parts.silent
     .map(({ sinceMs, sub, uris }) => {
       const known = uris.filter((uri) => mayKnowFollowers(scopes, uri))
       const since = new Date(sinceMs).toISOString()
-      const label = of.ownLabel?.({ sub, claimed: undefined })
+      const label = parts.ownLabel?.({ sub, claimed: undefined })
       return { sub, label, since, records: known.length, uris: known.slice(0, URIS_MAX) }
     })
     .filter(({ records }) => records > 0)

@@ -154,7 +154,7 @@ describe('every operation has an example, answered as the reference says', () =>
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
-    expect(operations.toSorted()).toEqual(EXAMPLES.map((one) => one.operation).toSorted())
+    expect(operations.toSorted()).toEqual(EXAMPLES.map((each) => each.operation).toSorted())
   })
 
   test.each(EXAMPLES)('$operation', async (example) => {
@@ -172,7 +172,7 @@ describe('every operation has an example, answered as the reference says', () =>
     expect(schema?.examples).toEqual(example.body && [example.body])
     // Of parameters that exclude each other, one has an example.
     const shown = (operation?.parameters ?? []).filter(
-      (one) => one.in === 'query' && one.example !== undefined,
+      (each) => each.in === 'query' && each.example !== undefined,
     )
     expect(shown.map(({ name, example: value }) => [name, String(value)])).toEqual(
       Object.entries(example.query ?? {}),

@@ -166,7 +166,7 @@ describe('C32: a kept verdict', () => {
     }
     await fc.assert(
       fc.asyncProperty(fc.array(written, { maxLength: 6 }), async (writes) => {
-        for (const one of writes) await fixture.write({ ...diet, ...one })
+        for (const each of writes) await fixture.write({ ...diet, ...each })
         fixture.clock.advanceMs(1_000)
         const kept = await texts()
         const { store } = fixture

@@ -31,7 +31,7 @@ async function prove(
   { journal: audience, size, oldSize, leaf }: Asked,
 ): Promise<ProofAnswer> {
   const journal = journals[audience]
-  const of = {
+  const parts = {
     journal: audience,
     origin: originOf(journal.verifierKey),
     size,
@@ -40,12 +40,12 @@ async function prove(
   if (leaf !== undefined) {
     const { hash: leafHash, index } = leaf
     const proof = (await journal.inclusionProof(index, size)).map(hex)
-    return { kind: 'inclusion', ...of, index, ...(leafHash && { leafHash }), proof }
+    return { kind: 'inclusion', ...parts, index, ...(leafHash && { leafHash }), proof }
   }
   const old = oldSize ?? 0
   const proof = (await journal.consistencyProof(old, size)).map(hex)
   const oldRootHash = hex(await journal.rootAt(old))
-  return { kind: 'consistency', ...of, oldSize: old, oldRootHash, proof }
+  return { kind: 'consistency', ...parts, oldSize: old, oldRootHash, proof }
 }
 
 export function addProofRoute(app: ServiceApp, deps: ProofDeps): void {

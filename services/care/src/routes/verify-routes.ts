@@ -167,9 +167,9 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
         return sendError(reply, unknownUri(uri))
     }
     const { readable: within, sub = '' } = reader
-    const asked = slot === undefined ? audiencesOf(within).map(everythingOf) : [chainUri(slot)]
-    for (const one of asked)
-      deps.noteRead({ actor: sub, way: 'verify/export', outcome: 'served', uri: one })
+    const uris = slot === undefined ? audiencesOf(within).map(everythingOf) : [chainUri(slot)]
+    for (const chain of uris)
+      deps.noteRead({ actor: sub, way: 'verify/export', outcome: 'served', uri: chain })
     const audiences = slot === undefined ? audiencesOf(within) : [slot.audience]
     return reply
       .header('cache-control', 'no-store')

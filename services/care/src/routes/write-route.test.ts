@@ -172,8 +172,8 @@ describe('record chain', () => {
     const first = (await fixture.write(body)).json()
     const second = (await fixture.write({ ...body, value: 'Take two.' })).json()
     expect([first.version, second.version]).toEqual([1, 2])
-    const [one, two] = fixture.hub.published
-    expect(one?.previous).toBeUndefined()
+    const [each, two] = fixture.hub.published
+    expect(each?.previous).toBeUndefined()
     expect(two?.record.prevHash).toBe(first.versionHash)
     expect(two?.previous?.value).toBe(body.value)
   })

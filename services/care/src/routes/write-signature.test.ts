@@ -24,11 +24,11 @@ const clock = manualClock(NOW_MS)
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 describe('HMAC-SHA256 over the bytes <timestamp>.<raw body>', () => {
-  test.each(vectors.map((one) => [one.name, one] as const))('%s', (_, one) => {
-    const verify = createSignatureCheck({ keys: [createSecretKey(bytes(one.secret))], clock })
-    const { timestamp, signature } = one
+  test.each(vectors.map((each) => [each.name, each] as const))('%s', (_, each) => {
+    const verify = createSignatureCheck({ keys: [createSecretKey(bytes(each.secret))], clock })
+    const { timestamp, signature } = each
     const signed = { kind: 'signed', mac: signature, expiresAtMs: NOW_MS + 300_000 }
-    const body = bytes(one.body)
+    const body = bytes(each.body)
     expect(verify({ signature, timestamp, body })).toEqual(signed)
     expect(verify({ signature: `sha256=${signature}`, timestamp, body })).toEqual(signed)
   })

@@ -61,7 +61,7 @@ export function useDeliveries(openStore: OpenStore = openMemoryStore) {
   const on = {} as Under
   beforeEach(async () => void Object.assign(on, await begin(openStore)))
   afterEach(async () => {
-    for (const one of on.open) await one.close()
+    for (const each of on.open) await each.close()
     await on.rows.end()
     await on.store.close()
   })

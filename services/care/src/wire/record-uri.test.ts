@@ -74,17 +74,17 @@ describe('C7', () => {
 
   it('the longest names that may be written make URIs that are read', () => {
     const longest = '%'.repeat(TEXT_BYTES_MAX)
-    const one = { patient: longest, domain: longest, audience: 'user' } as const
+    const each = { patient: longest, domain: longest, audience: 'user' } as const
     const version = 999_999_999_999_999
-    expect(parseRecordUri(audioUri(one, version))).toEqual({ slot: one, version, isAudio: true })
+    expect(parseRecordUri(audioUri(each, version))).toEqual({ slot: each, version, isAudio: true })
   })
 
   it('what is emitted is read back, for every name', () => {
     fc.assert(
-      fc.property(slot, fc.integer({ min: 1, max: 1e9 }), (one, version) => {
-        expect(parseRecordUri(chainUri(one))).toEqual({ slot: one, isAudio: false })
-        expect(parseRecordUri(versionUri(one, version))).toEqual({
-          slot: one,
+      fc.property(slot, fc.integer({ min: 1, max: 1e9 }), (each, version) => {
+        expect(parseRecordUri(chainUri(each))).toEqual({ slot: each, isAudio: false })
+        expect(parseRecordUri(versionUri(each, version))).toEqual({
+          slot: each,
           version,
           isAudio: false,
         })

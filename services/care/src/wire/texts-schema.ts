@@ -99,8 +99,8 @@ export const formsIn = (language: string): string =>
   new Intl.PluralRules(language).resolvedOptions().pluralCategories.toSorted().join()
 
 /** What is wrong with a language's messages; undefined for nothing. */
-export function textsFault(language: string, given: unknown): string | undefined {
-  const { data, error } = messages.safeParse(given)
+export function textsFault(language: string, texts: unknown): string | undefined {
+  const { data, error } = messages.safeParse(texts)
   if (data === undefined) return `texts of ${language}: ${z.prettifyError(error)}`
   const forms = formsIn(language)
   const wrong = (['corrected', 'changedOf', 'revisions'] as const).find(
@@ -111,8 +111,8 @@ export function textsFault(language: string, given: unknown): string | undefined
 
 /** Throws for a file of `texts/` that lacks something: nobody hears half a sentence. */
 export function requireTexts(): void {
-  for (const [language, given] of Object.entries(MESSAGES)) {
-    const fault = textsFault(language, given)
+  for (const [language, texts] of Object.entries(MESSAGES)) {
+    const fault = textsFault(language, texts)
     if (fault !== undefined) throw new Error(fault)
   }
 }

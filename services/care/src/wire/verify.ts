@@ -59,7 +59,7 @@ export const proofQuery = journalQuery
   })
   .refine(
     ({ oldSize, index, uri }) =>
-      [oldSize, index, uri].filter((one) => one !== undefined).length === 1,
+      [oldSize, index, uri].filter((field) => field !== undefined).length === 1,
     { error: 'one of oldSize, index and uri' },
   )
 

@@ -35,7 +35,10 @@ export function openFiling(matchedAt: number | undefined) {
       const filed = (await rows<FiledRow>(FILED_SINCE, [matchedAt])).filter(([id]) => !own.has(id))
       // What the same commit files for others cannot be read yet.
       const seen = Math.max(matchedAt, ...own, ...filed.map(([id]) => id))
-      return seen < lastEventId || observations.some((one) => filed.some((row) => isOf(row, one)))
+      return (
+        seen < lastEventId ||
+        observations.some((observation) => filed.some((row) => isOf(row, observation)))
+      )
     },
     /** Takes note of what it filed itself. */
     filed({ ids, lastEventId }: FiledEvents): void {

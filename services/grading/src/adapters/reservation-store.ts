@@ -189,9 +189,9 @@ function storeOf(
   return {
     reserve: (wanted, reserveLimits) => {
       const attempt = randomUUID()
-      const asked = { wanted, attempt, reserveLimits }
+      const reserving = { wanted, attempt, reserveLimits }
       return step(wanted.paymentId, (query) =>
-        reserve(query, { ...asked, owner: owner(), nowSeconds: nowSeconds() }),
+        reserve(query, { ...reserving, owner: owner(), nowSeconds: nowSeconds() }),
       )
     },
     markSettled: (paymentId) => step(paymentId, changeOwn(say.markSettled, [paymentId, owner()])),

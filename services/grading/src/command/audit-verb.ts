@@ -75,12 +75,14 @@ export const auditVerb: CommandVerb = {
       throw new BadUsage(`${file}: expected ${read.issues[0]?.expected ?? 'a tracker’s file'}.`)
     return withLedger(terminal, async (store) => {
       const rows = [...read.rows]
-      const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
-      const audit = await createSlateGrader(store).audit({ picks: asked.map(({ pick }) => pick) })
-      const cards = new Map(asked.map(({ index }, place) => [index, audit.picks[place]]))
+      const askedRows = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+      const audit = await createSlateGrader(store).audit({
+        picks: askedRows.map(({ pick }) => pick),
+      })
+      const cards = new Map(askedRows.map(({ index }, place) => [index, audit.picks[place]]))
       for (const row of rows) terminal.print(rowLine(row, cards.get(row.index)))
       for (const { message, pick } of audit.findings) {
-        const row = asked[pick]
+        const row = askedRows[pick]
         if (row !== undefined) terminal.print(`  ${placeWords(row).padEnd(9)} ${message}`)
       }
       terminal.print(summaryOf(audit))

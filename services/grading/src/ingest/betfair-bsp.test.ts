@@ -102,11 +102,11 @@ describe('G8: Betfair’s starting prices', () => {
     expect(card).toMatchObject({ outcome: 'GRADED', basis: 'fair', scoreboard: { status: 'won' } })
     const chances = await Promise.all(
       ['one', 'other', 'third'].map(async (selection) => {
-        const one = await grader.grade(samplePick({ market, selection, odds: '2' }))
-        return one.outcome === 'GRADED' ? (one.close.fair_prob ?? 0) : 0
+        const each = await grader.grade(samplePick({ market, selection, odds: '2' }))
+        return each.outcome === 'GRADED' ? (each.close.fair_prob ?? 0) : 0
       }),
     )
-    expect(chances.reduce((sum, one) => sum + one, 0)).toBeCloseTo(2, 12)
+    expect(chances.reduce((sum, each) => sum + each, 0)).toBeCloseTo(2, 12)
     const win = samplePick({
       market: 'horse_racing/testford.20260531.1730/outright/ft',
       selection: 'third',

@@ -16,8 +16,8 @@ const MATCHES_MAX = 100
 /** For a source without ids: starts further apart than this are different matches, seconds. */
 const SAME_MATCH_SECONDS_MAX = 4 * 3_600
 
-const isSamePair = (one: EventInfo, other: EventInfo): boolean =>
-  one.sport === other.sport && one.home === other.home && one.away === other.away
+const isSamePair = (left: EventInfo, right: EventInfo): boolean =>
+  left.sport === right.sport && left.home === right.home && left.away === right.away
 
 /** Whether an event under exactly this path is the match, when its feed's id does not decide. */
 function mayBe(known: EventInfo, info: EventInfo): boolean {
@@ -32,7 +32,7 @@ function pathAmong(known: readonly EventInfo[], info: EventInfo): string {
   if (same !== undefined) return same.path
   for (let game = 1; ; game += 1) {
     const path = game === 1 ? info.path : `${info.path}.${game}`
-    const there = known.find((one) => one.path === path)
+    const there = known.find((candidate) => candidate.path === path)
     if (there === undefined || mayBe(there, info)) return path
   }
 }
@@ -53,7 +53,9 @@ export async function matchFeedEvents(
     const { sport } = event
     const teams = { home: [teamKey(event.home)], away: [teamKey(event.away)] }
     const filed = await store.searchEvents({ sport, teams, words: [], limit: MATCHES_MAX })
-    const known = [...met, ...filed.map(({ info }) => info)].filter((one) => isSamePair(one, event))
+    const known = [...met, ...filed.map(({ info }) => info)].filter((candidate) =>
+      isSamePair(candidate, event),
+    )
     const info = { ...event, path: pathAmong(known, event) }
     met.push(info)
     matched.push({ ...observation, event: info })

@@ -51,7 +51,7 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C') 
   }
 }
 
-const firstOf = (one: number, other: number): number => (one === -1 ? other : one)
+const firstOf = (left: number, right: number): number => (left === -1 ? right : left)
 
 /** Column numbers from 0; -1 if the file has no such column. */
 export type FootballColumns = NonNullable<ReturnType<typeof findColumns>>
@@ -61,7 +61,10 @@ export function findColumns(
   header: readonly string[],
   bookNames: Readonly<Record<string, string>> = {},
 ) {
-  const named = BOOKS.map((one) => ({ ...one, book: bookNames[one.book] ?? one.book }))
+  const named = BOOKS.map((columns) => ({
+    ...columns,
+    book: bookNames[columns.book] ?? columns.book,
+  }))
   const places = new Map(header.map((name, index) => [name.trim(), index]))
   const read = new Set<string>()
   const find: Find = (...names) => {

@@ -67,7 +67,7 @@ function ledger() {
       read: () => [
         {
           feed,
-          observations: observations.map((one) => sampleObservation(one)),
+          observations: observations.map((each) => sampleObservation(each)),
           refusals: [],
           missingPrices: 0,
         },

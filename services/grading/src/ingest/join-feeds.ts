@@ -50,11 +50,11 @@ function daysOf({ sport, startAtSeconds, startPrecision }: EventInfo): readonly 
   return [isoDay(startAtSeconds), isoDay(startAtSeconds + BRITISH_DAY_SECONDS)]
 }
 
-function isSameTime(one: EventInfo, other: EventInfo): boolean {
-  if (one.startPrecision === 'second' && other.startPrecision === 'second')
-    return Math.abs(one.startAtSeconds - other.startAtSeconds) <= SAME_MATCH_SECONDS_MAX
-  const days = daysOf(other)
-  return daysOf(one).some((day) => days.includes(day))
+function isSameTime(left: EventInfo, right: EventInfo): boolean {
+  if (left.startPrecision === 'second' && right.startPrecision === 'second')
+    return Math.abs(left.startAtSeconds - right.startAtSeconds) <= SAME_MATCH_SECONDS_MAX
+  const days = daysOf(right)
+  return daysOf(left).some((day) => days.includes(day))
 }
 
 const isMadeUp = (path: string): boolean => path.includes('/synthetic')

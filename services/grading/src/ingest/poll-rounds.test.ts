@@ -106,16 +106,16 @@ describe('the poller’s rounds', () => {
         return Buffer.from('[]')
       },
     })
-    const [one, other] = ['one', 'other'].map((name) =>
+    const [left, right] = ['one', 'other'].map((name) =>
       roundsOf([feedOf(name), feedOf(name)], async () => holder === name),
     )
-    one?.rounds.start()
+    left?.rounds.start()
     await expect.poll(() => polls).toEqual(['one'])
-    other?.rounds.start()
+    right?.rounds.start()
     await expect.poll(() => polls).toEqual(['one', 'other', 'other'])
-    await one?.clock.advanceMsSettled(PAUSE_MS)
-    await one?.rounds.close()
-    await other?.rounds.close()
+    await left?.clock.advanceMsSettled(PAUSE_MS)
+    await left?.rounds.close()
+    await right?.rounds.close()
     expect(polls).toEqual(['one', 'other', 'other'])
   })
 

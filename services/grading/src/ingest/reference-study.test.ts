@@ -144,7 +144,7 @@ test.skipIf(skipped !== undefined)(
         for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative'] as const) {
           const removal = removeMargin(prices, method)
           const sum =
-            removal.kind === 'fair' ? removal.probabilities.reduce((all, one) => all + one, 0) : 0
+            removal.kind === 'fair' ? removal.probabilities.reduce((all, each) => all + each, 0) : 0
           if (Math.abs(sum - 1) > 1e-12) failed += 1
         }
       }

@@ -200,10 +200,10 @@ function readEvent(
     }
   // The further lines may include the main one: it is one price and counts once.
   const main = new Set(
-    all.flatMap((one) => (one.isAlternative ? [] : [`${one.book} ${one.market}`])),
+    all.flatMap((quote) => (quote.isAlternative ? [] : [`${quote.book} ${quote.market}`])),
   )
   const prices = all.filter(
-    (one) => one.isAlternative !== true || !main.has(`${one.book} ${one.market}`),
+    (quote) => quote.isAlternative !== true || !main.has(`${quote.book} ${quote.market}`),
   )
   return {
     event: info,
@@ -233,9 +233,9 @@ export function normaliseOddsApi(raw: Uint8Array, reading: OddsApiReading): Norm
   const history = Array.isArray(payload.data) ? undefined : payload.data
   const events: readonly unknown[] = [history === undefined ? payload.data : history.data].flat()
   const at = { ...reading, receivedAtSeconds: history?.timestamp ?? reading.receivedAtSeconds }
-  for (const [index, one] of events.entries()) {
+  for (const [index, listed] of events.entries()) {
     const place = `${history === undefined ? '' : 'data'}[${index}]`
-    const event = eventSchema.safeParse(one)
+    const event = eventSchema.safeParse(listed)
     if (!event.success) {
       const [issue] = event.error.issues
       refusals.push(malformed(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`))

@@ -176,11 +176,11 @@ export function openLongWorker({
   }
 
   return {
-    audit: (asked) => run('audit', asked),
+    audit: (job) => run('audit', job),
     search: (query) => run('search', query),
     readAudit: (body) => run('readAudit', body),
-    repeatAudit: (asked) => run('repeatAudit', asked),
-    preview: (asked) => run('preview', asked),
+    repeatAudit: (job) => run('repeatAudit', job),
+    preview: (job) => run('preview', job),
     start: () => {
       thread ??= startThread({ place, program, heard: finish, lost })
     },

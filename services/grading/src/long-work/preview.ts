@@ -140,9 +140,9 @@ export async function previewAnswer(
       rows.push(next.value)
       if (rows.length === ROWS_PER_SLICE) break
     }
-    const asked = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
-    const cards = await grader.preview(asked.map(({ pick }) => pick))
-    const byIndex = new Map(asked.map(({ index }, place) => [index, cards[place]]))
+    const askedRows = rows.flatMap((row) => (row.kind === 'asked' ? [row] : []))
+    const cards = await grader.preview(askedRows.map(({ pick }) => pick))
+    const byIndex = new Map(askedRows.map(({ index }, place) => [index, cards[place]]))
     for (const row of rows) {
       const priced = byIndex.get(row.index)
       const findings =

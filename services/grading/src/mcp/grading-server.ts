@@ -87,13 +87,13 @@ export function createGradingServer(deps: GradingServerDeps, call: McpCall): Ser
 async function runTool(deps: GradingServerDeps, call: McpCall): Promise<ToolResult> {
   const { caller, message, onFailure, onSold } = call
   // The members as received, because they are hashed: the SDK's schema, which has accepted them, makes others.
-  const asked = message.params as CallToolRequestParams
-  const called = await callGradingTool(deps, asked, caller).catch((error: unknown) => {
+  const toolCall = message.params as CallToolRequestParams
+  const called = await callGradingTool(deps, toolCall, caller).catch((error: unknown) => {
     onFailure(error)
     throw new RpcFailure(RPC_CODES.internalError, 'Internal error')
   })
   if (called === undefined)
-    throw new RpcFailure(RPC_CODES.invalidParams, `Unknown tool: ${asked.name}`)
+    throw new RpcFailure(RPC_CODES.invalidParams, `Unknown tool: ${toolCall.name}`)
   const { delivered, result } = called
   if (delivered !== undefined) onSold(delivered)
   const [said] = result.content

@@ -117,31 +117,31 @@ function malformed(issues: readonly RequestIssue[]): ToolResult {
 /** A free tool: reads its arguments by their schema and answers, or says what is wrong with them. */
 async function look<Schema extends z.ZodType>(
   schema: Schema,
-  given: unknown,
+  input: unknown,
   answer: (read: z.output<Schema>) => Promise<ToolResult>,
 ): Promise<ToolResult> {
-  const parsed = readMembers(schema, given, 'arguments')
+  const parsed = readMembers(schema, input, 'arguments')
   return parsed.kind === 'read' ? await answer(parsed.data) : malformed(parsed.issues)
 }
 
-type FreeTool = (deps: GradingToolDeps, given: unknown, caller: ToolCaller) => Promise<ToolResult>
+type FreeTool = (deps: GradingToolDeps, input: unknown, caller: ToolCaller) => Promise<ToolResult>
 
 const FREE: Readonly<Record<string, FreeTool>> = {
-  async coverage({ coverage }, given, asker) {
+  async coverage({ coverage }, input, asker) {
     const refusal = coverage.refusalOf(asker)
     if (refusal !== undefined) return failure(refusal)
-    return await look(coverageFrameSchema, given, async (body) => {
+    return await look(coverageFrameSchema, input, async (body) => {
       const found = await coverage.look(body, asker)
       if (found.kind === 'answered') return saidAs(found.json)
       return found.kind === 'limited' ? failure(found.refusal) : malformed(found.issues)
     })
   },
-  calibration: async ({ store }, given) =>
-    await look(calibrationRequestSchema, given, async ({ filters }) =>
+  calibration: async ({ store }, input) =>
+    await look(calibrationRequestSchema, input, async ({ filters }) =>
       saidIn(await calibrationAnswer(store, filters ?? {})),
     ),
-  read_pick: async ({ grader }, given) =>
-    await look(readPickSchema, given, async ({ receipt }) => {
+  read_pick: async ({ grader }, input) =>
+    await look(readPickSchema, input, async ({ receipt }) => {
       const card = await grader.cardOf(receipt)
       return card === undefined ? failure(errorAnswer('not_found')) : saidIn(card)
     }),

@@ -59,8 +59,12 @@ const sendRefusal = (
 ): FastifyReply => sendJson(reply.code(status), JSON.stringify({ jsonrpc: '2.0', id, error }))
 
 /** Whether a message holds more than the longest audit and its payment, each by itself. */
-function isTooLarge({ arguments: given, _meta: meta, ...others }: object & Params): boolean {
-  return [given, meta, others].some(isOversized)
+function isTooLarge({
+  arguments: callArguments,
+  _meta: meta,
+  ...others
+}: object & Params): boolean {
+  return [callArguments, meta, others].some(isOversized)
 }
 type Params = { readonly arguments?: unknown; readonly _meta?: unknown }
 
@@ -108,8 +112,8 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
       },
     )
     await server.connect(transport)
-    const asked = new Request(endpoint, { method: 'POST', headers: HEADERS })
-    const answer = await transport.handleRequest(asked, { parsedBody: withoutTask(message) })
+    const asking = new Request(endpoint, { method: 'POST', headers: HEADERS })
+    const answer = await transport.handleRequest(asking, { parsedBody: withoutTask(message) })
     reply.code(answer.status)
     return answer.status === 202 ? reply.send() : sendJson(reply, await answer.text())
   }

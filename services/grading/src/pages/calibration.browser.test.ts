@@ -89,7 +89,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         const roi = column.bands.find((row) => row.band === band)?.roi
         expect(Math.sign(zero - y), `${band} returned ${roi}`).toBe(Math.sign(roi ?? 0))
       }
-      const inOrder = places.toSorted((one, other) => other.x - one.x).map(({ band }) => band)
+      const inOrder = places.toSorted((left, right) => right.x - left.x).map(({ band }) => band)
       expect(inOrder).toEqual(['A+', 'A', 'B', 'C', 'D', 'F'])
     })
 

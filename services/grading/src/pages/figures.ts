@@ -27,8 +27,8 @@ export const percentInterval = (interval: readonly [number, number] | null): str
 
 export const grouped = (count: number): string => new Intl.NumberFormat('en-GB').format(count)
 
-export const counted = (count: number, one: string): string =>
-  `${grouped(count)} ${count === 1 ? one : `${one}s`}`
+export const counted = (count: number, singular: string): string =>
+  `${grouped(count)} ${count === 1 ? singular : `${singular}s`}`
 
 /** A day alone has no time. */
 const isDay = (iso: string): boolean => iso.length === '2026-05-26'.length

@@ -31,17 +31,17 @@ export function addAuditRoutes(
   { clock, countProcesses, grader, longWork, store }: AuditRouteDeps,
 ): void {
   const refusalOf = createAddressLimit(clock, READS_PER_MINUTE, countProcesses)
-  const kept = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
+  const recent = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
 
   /** The answer's text; undefined for an unknown receipt. */
   async function readAudit(receipt: string): Promise<string | undefined> {
     const { size } = await store.head()
-    const known = kept.get(receipt)
+    const known = recent.get(receipt)
     if (known?.size === size) return known.text
-    const asked = await grader.auditText(receipt)
-    if (asked === undefined) return undefined
-    const text = await longWork.repeatAudit({ text: asked, receipt })
-    kept.set(receipt, { size, text })
+    const requested = await grader.auditText(receipt)
+    if (requested === undefined) return undefined
+    const text = await longWork.repeatAudit({ text: requested, receipt })
+    recent.set(receipt, { size, text })
     return text
   }
 

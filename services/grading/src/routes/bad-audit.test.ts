@@ -62,14 +62,14 @@ describe('400: an audit', () => {
   })
 
   test('a thousand faults are named by the first twenty', async () => {
-    const picks = slate(1_000).map((one) => ({ ...one, odds: 1 }))
+    const picks = slate(1_000).map((each) => ({ ...each, odds: 1 }))
     const { body } = await refused('audit', { payload: { picks } })
     expect([body.issues.length, body.more_issues]).toEqual([20, 980])
   })
 
   test('1,000 picks with every text at its longest fit, as do 1,000 real ones', async () => {
-    const long = slate(1_000).map((one) => ({
-      ...one,
+    const long = slate(1_000).map((each) => ({
+      ...each,
       ref: 'r'.repeat(80),
       book: 'b'.repeat(80),
       placed_at: '2026-06-01T12:00:00.000000000+00:00',

@@ -143,7 +143,7 @@ describe('every operation has an example, answered as documented', () => {
     const operations = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     )
-    expect(operations.toSorted()).toEqual(EXAMPLES.map((one) => one.operation).toSorted())
+    expect(operations.toSorted()).toEqual(EXAMPLES.map((each) => each.operation).toSorted())
   })
 
   test.each(EXAMPLES)('$operation', async ({ operation, body, headers, url, schema, has }) => {

@@ -94,7 +94,7 @@ function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
     .filter((branch) =>
       branch.every(({ code, path }) => code === 'unrecognized_keys' || path.length > 0),
     )
-    .toSorted((one, other) => unknownIn(one) - unknownIn(other))[0]
+    .toSorted((left, right) => unknownIn(left) - unknownIn(right))[0]
 }
 
 /** A schema's findings: each field at fault, and each unknown field by its own name. */
@@ -135,14 +135,14 @@ export const isOversized = (value: unknown): boolean => membersLeft(value, MEMBE
 /** Reads a value by its schema, or names each fault by its field; a value with too many members is not looked into. */
 export function readMembers<Schema extends z.ZodType>(
   schema: Schema,
-  given: unknown,
+  value: unknown,
   field: string,
 ):
   | { readonly kind: 'read'; readonly data: z.output<Schema> }
   | { readonly kind: 'faulty'; readonly issues: readonly RequestIssue[] } {
-  if (isOversized(given))
+  if (isOversized(value))
     return { kind: 'faulty', issues: [{ field, expected: `at most ${MEMBERS_MAX} members` }] }
-  const { data, error, success } = schema.safeParse(given)
+  const { data, error, success } = schema.safeParse(value)
   return success
     ? { kind: 'read', data }
     : { kind: 'faulty', issues: requestIssuesOf(error.issues, field) }
@@ -159,8 +159,8 @@ export function freeBody<Schema extends z.ZodType>(
   return {
     validatorCompiler: () => () => true,
     async preHandler(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-      const given = request.body === undefined ? whenAbsent : request.body
-      const read = readMembers(schema, given, 'body')
+      const value = request.body === undefined ? whenAbsent : request.body
+      const read = readMembers(schema, value, 'body')
       if (read.kind === 'faulty') return sendError(reply, invalidRequest(read.issues))
       request.body = read.data
       return undefined

@@ -287,11 +287,11 @@ const unreadable = (field: string, expected: string): ReadPicks & Faults => ({
 })
 
 /** Reads the shape of picks. At so many faults the rest is not read: naming them costs more than the work. */
-function shapedPicks(given: readonly unknown[]): readonly WirePick[] | (ReadPicks & Faults) {
+function shapedPicks(rows: readonly unknown[]): readonly WirePick[] | (ReadPicks & Faults) {
   const picks: WirePick[] = []
   const issues: RequestIssue[] = []
   let bets = 0
-  for (const [index, pick] of given.entries()) {
+  for (const [index, pick] of rows.entries()) {
     const read = readMembers(askedSchema, pick, fieldOfRow({ index }))
     if (read.kind === 'faulty') issues.push(...read.issues)
     else {

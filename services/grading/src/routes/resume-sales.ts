@@ -29,12 +29,12 @@ export async function resumeSales(
 ): Promise<void> {
   await deps.gate.resumeOpen((reservation) => {
     if (reservation.request === undefined) return nothingToGive(reservation)
-    const asked = readKeptSale(reservation.request)
+    const sale = readKeptSale(reservation.request)
     // Perhaps paid, but unreadable to this version: left open for a version that can read it.
-    if (asked === undefined) return undefined
+    if (sale === undefined) return undefined
     // As reserved: a newer version may write the same request in another order.
     const { fingerprint, subject } = reservation
-    return { ...saleJob(deps, asked), fingerprint, subject }
+    return { ...saleJob(deps, sale), fingerprint, subject }
   }, hear)
 }
 

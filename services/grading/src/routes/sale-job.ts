@@ -77,16 +77,16 @@ const keptSale = ({ request, receivedAtSeconds, text }: AskedSale): string =>
 const KEPT_SALE = /^(grade|audit) (\d+(?:\.\d+)?) /
 
 /** When a kept sale was received, Unix seconds; undefined for any other text. */
-const receivedAtOf = (kept: string | undefined): number | undefined => {
-  const match = KEPT_SALE.exec(kept ?? '')
+const receivedAtOf = (text: string | undefined): number | undefined => {
+  const match = KEPT_SALE.exec(text ?? '')
   return match === null ? undefined : Number(match[2])
 }
 
 /** A kept sale as requested; undefined for any other text. */
-export function readKeptSale(kept: string): AskedSale | undefined {
-  const match = KEPT_SALE.exec(kept)
+export function readKeptSale(text: string): AskedSale | undefined {
+  const match = KEPT_SALE.exec(text)
   if (match === null) return undefined
-  const read = readSale(match[1] as SaleKind, JSON.parse(kept.slice(match[0].length)))
+  const read = readSale(match[1] as SaleKind, JSON.parse(text.slice(match[0].length)))
   if (read.kind !== 'asked') return undefined
   return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
 }
@@ -94,10 +94,10 @@ export function readKeptSale(kept: string): AskedSale | undefined {
 /** The work of one paid request. */
 export function saleJob(
   { grader, longWork, report }: SaleDeps,
-  asked: AskedSale,
+  sale: AskedSale,
 ): PaidJob<PreparedSale, string, never> {
-  const { idempotencyKey, receivedAtSeconds, request, requestId, sender, text } = asked
-  const { fingerprint = saleFingerprint(request.kind, text) } = asked
+  const { idempotencyKey, receivedAtSeconds, request, requestId, sender, text } = sale
+  const { fingerprint = saleFingerprint(request.kind, text) } = sale
   return {
     fingerprint,
     requestId,
@@ -107,7 +107,7 @@ export function saleJob(
     keepsAnswer: true,
     answersJson: true,
     idempotencyKey,
-    request: keptSale(asked),
+    request: keptSale(sale),
     async prepare({ network, payer }, first) {
       const answer =
         request.kind === 'grade'
@@ -169,7 +169,7 @@ function isEmpty(body: unknown): boolean {
 }
 
 /** A parsed body has its members in schema order, so its text does not depend on how it was written. */
-const asked = (request: SaleRequest, parsed: object): ReadSale => ({
+const sale = (request: SaleRequest, parsed: object): ReadSale => ({
   kind: 'asked',
   request,
   text: JSON.stringify(parsed),
@@ -180,7 +180,7 @@ function readGrade(body: unknown): ReadSale {
   if (parsed.kind === 'faulty') return malformed(parsed.issues)
   const options = gradeOptionsOf(parsed.data.options)
   const pick = readPick(parsed.data.pick, { field: 'body.pick', options })
-  return 'issues' in pick ? malformed(pick.issues) : asked({ kind: 'grade', pick }, parsed.data)
+  return 'issues' in pick ? malformed(pick.issues) : sale({ kind: 'grade', pick }, parsed.data)
 }
 
 function readAudit(body: unknown): ReadSale {
@@ -195,7 +195,7 @@ function readAudit(body: unknown): ReadSale {
   const picks = rows.flatMap((row) => (row.kind === 'asked' ? [row.pick] : []))
   const wire = rows.flatMap((row) => (row.kind === 'asked' ? [row.wire] : []))
   const text = parsed.data.picks === undefined ? parsed.data : { ...parsed.data, picks: wire }
-  return asked({ kind: 'audit', audit: { picks, label } }, text)
+  return sale({ kind: 'audit', audit: { picks, label } }, text)
 }
 
 /** Reads a body, parsed from JSON; an audit's takes some milliseconds. Never throws. */

@@ -73,8 +73,8 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
       const { request: sale, text } = request.body as Asked
       const receivedAtSeconds = deps.clock.unixMs() / 1_000
       const idempotencyKey = request.headers['idempotency-key']?.toString()
-      const asked = { request: sale, text, receivedAtSeconds, idempotencyKey }
-      return saleJob(deps, { ...asked, requestId: request.id, sender: request.ip })
+      const askedSale = { request: sale, text, receivedAtSeconds, idempotencyKey }
+      return saleJob(deps, { ...askedSale, requestId: request.id, sender: request.ip })
     },
     decline: (reply, declined: never) => reply.send(declined),
     sendAnswer: sendJson,

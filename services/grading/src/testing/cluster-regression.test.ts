@@ -65,9 +65,9 @@ describe('clusterRegression', () => {
   test('the order of points and the names of clusters do not matter', () => {
     const points = [3, 1, 4, 1, 5, 9, 2, 6].map((y, x) => ({ cluster: x % 3, x: x / 7, y }))
     const renamed = points.toReversed().map((point) => ({ ...point, cluster: `c${point.cluster}` }))
-    const [one, other] = [lineOf(points), lineOf(renamed)]
-    expect(other.slope).toBeCloseTo(one.slope, 13)
-    expect(other.slopeError).toBeCloseTo(one.slopeError, 13)
+    const [left, right] = [lineOf(points), lineOf(renamed)]
+    expect(right.slope).toBeCloseTo(left.slope, 13)
+    expect(right.slopeError).toBeCloseTo(left.slopeError, 13)
   })
 
   test.for([

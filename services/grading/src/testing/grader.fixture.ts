@@ -143,7 +143,7 @@ export async function fixtureOf(
   ...observations: readonly Partial<Observation>[]
 ): Promise<GraderFixture> {
   const fixture = createGraderFixture()
-  await fixture.store.ingest(sampleBatch(observations.map((one) => sampleObservation(one))))
+  await fixture.store.ingest(sampleBatch(observations.map((each) => sampleObservation(each))))
   return fixture
 }
 

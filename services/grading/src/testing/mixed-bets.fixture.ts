@@ -103,7 +103,7 @@ function handicapWords(writing: Writing): readonly Words[] {
 function quarterWords(team: string, line: number): readonly Words[] {
   if (Number.isInteger(line * 2)) return []
   const [low, high] = [line - 0.25, line + 0.25].toSorted(
-    (one, other) => Math.abs(one) - Math.abs(other),
+    (left, right) => Math.abs(left) - Math.abs(right),
   )
   const [near = 0, far = 0] = [low, high]
   const fraction = { 0.25: '¼', 0.75: '¾' }[Math.abs(line)]

@@ -55,7 +55,7 @@ export async function startXLayerFixture(): Promise<XLayerFixture> {
   const chain = await startXLayer()
   const folder = mkdtempSync(join(tmpdir(), 'grading-xlayer-'))
   const account = (name: string): XLayerAccount => {
-    const found = chain.accounts.find((one) => one.name === name)
+    const found = chain.accounts.find((each) => each.name === name)
     if (found === undefined) throw new Error(`the stand-in has no account ${name}`)
     return found
   }

@@ -38,8 +38,8 @@ export const coverageFrameSchema = z
   )
   .refine(({ market, sport, date, text, picks, csv }) => {
     const isSearch = sport !== undefined || date !== undefined || text !== undefined
-    const asked = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
-    return asked.filter(Boolean).length === 1
+    const ways = [market !== undefined, isSearch, picks !== undefined, csv !== undefined]
+    return ways.filter(Boolean).length === 1
   }, bodyText)
 
 /** As documented. */

@@ -96,8 +96,8 @@ const eachWaySchema = z
 
 /** A place fraction as a number: `1/5` is 0.2; undefined if it is not one from 1/20 to 1. */
 export function placeFraction(share: string | number): number | undefined {
-  const [, one = '', other = ''] = /^(\d{1,2})\/(\d{1,2})$/.exec(String(share)) ?? []
-  const value = one === '' ? Number(share) : Number(one) / Number(other)
+  const [, numerator = '', other = ''] = /^(\d{1,2})\/(\d{1,2})$/.exec(String(share)) ?? []
+  const value = numerator === '' ? Number(share) : Number(numerator) / Number(other)
   return value >= PLACE_FRACTION_MIN && value <= 1 ? value : undefined
 }
 

@@ -68,7 +68,7 @@ const fieldOf = (name: string): HTMLElement | null => form.querySelector(`[name=
 
 /** A field loses its red mark as soon as it is corrected, not at the next attempt. */
 function clearMended(name: string | null): void {
-  const shown = SHOWN_NAMES.find((one) => one === name)
+  const shown = SHOWN_NAMES.find((known) => known === name)
   if (shown === undefined || !fieldOf(shown)?.hasAttribute('aria-invalid')) return
   const check = checkFields(typedFields(), Date.now())
   const problems: Problems = check.kind === 'refused' ? check.problems : {}
@@ -206,11 +206,11 @@ let filledId = ''
 let signingIn: Promise<SignIn> = Promise.resolve({ kind: 'none' })
 /** Shows who is signed in, and fills in their id. */
 async function showSignIn(): Promise<void> {
-  const asked = readSignIn(readToken.value.trim())
-  signingIn = asked
-  const signIn = await asked
+  const typed = readSignIn(readToken.value.trim())
+  signingIn = typed
+  const signIn = await typed
   // Another token was typed meanwhile.
-  if (asked !== signingIn) return
+  if (typed !== signingIn) return
   put('signed-in', signInWords(signIn))
   pageElement('sign-out').hidden = readToken.value === ''
   const isBearer = mayPublish(signIn)
@@ -304,8 +304,8 @@ setInterval(refreshAges, AGE_MS)
 onFragment((carried) => {
   secret.value = carried.get('secret') ?? secret.value
   for (const name of ['patient', 'domain', 'authorId', 'authorLabel']) {
-    const given = carried.get(name)
-    if (given !== null) pageElement(name, HTMLInputElement).value = given
+    const carriedValue = carried.get(name)
+    if (carriedValue !== null) pageElement(name, HTMLInputElement).value = carriedValue
   }
   useToken(carried.get('token') ?? readToken.value)
 })

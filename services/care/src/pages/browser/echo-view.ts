@@ -128,8 +128,11 @@ const cardOf = (uri: string): Element | undefined =>
 
 /** Inserts a child among its siblings in the order of an attribute. */
 function insertInOrder(parent: Element, child: Element, attribute: string): void {
-  const of = (one: Element): string => one.getAttribute(attribute) ?? ''
-  parent.insertBefore(child, [...parent.children].find((other) => of(other) > of(child)) ?? null)
+  const valueOf = (node: Element): string => node.getAttribute(attribute) ?? ''
+  parent.insertBefore(
+    child,
+    [...parent.children].find((other) => valueOf(other) > valueOf(child)) ?? null,
+  )
 }
 
 /** Prints the list of this person alone. */
@@ -151,7 +154,7 @@ export function showOnPaper(asOf: string): void {
 
 function listOf(patient: string): Element {
   const groups = pageElement('records')
-  const found = [...groups.children].find((one) => one.getAttribute('data-patient') === patient)
+  const found = [...groups.children].find((node) => node.getAttribute('data-patient') === patient)
   const known = found?.querySelector('ul')
   if (known != null) return known
   const list = element('ul', { class: 'records' })

@@ -126,7 +126,7 @@ async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> 
   const to = new URL(authorization_endpoint)
   if (!/^https?:$/.test(to.protocol))
     throw new SignInFailed(word('noSignInPage', { host: hostOf(place) }))
-  const asked = {
+  const request = {
     response_type: 'code',
     client_id: clientId,
     redirect_uri: returnAddress(),
@@ -136,7 +136,7 @@ async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> 
     code_challenge_method: 'S256',
     ...resourceFor(place),
   }
-  for (const [name, value] of Object.entries(asked)) to.searchParams.set(name, value)
+  for (const [name, value] of Object.entries(request)) to.searchParams.set(name, value)
   const saysIssuer = metadata.authorization_response_iss_parameter_supported === true
   const begun: Begun = { place, clientId, state, verifier, tokenEndpoint, saysIssuer }
   sessionStorage.setItem(BEGUN_KEY, JSON.stringify(begun))
@@ -154,9 +154,9 @@ function endedWords(host: string, error: string | null): string {
 }
 
 async function redeem(answer: URLSearchParams): Promise<string> {
-  const kept = sessionStorage.getItem(BEGUN_KEY)
+  const stored = sessionStorage.getItem(BEGUN_KEY)
   sessionStorage.removeItem(BEGUN_KEY)
-  const begun: Begun | undefined = kept === null ? undefined : JSON.parse(kept)
+  const begun: Begun | undefined = stored === null ? undefined : JSON.parse(stored)
   // Somebody else's answer must not sign this person in (RFC 9700 §4.7).
   if (begun === undefined || answer.get('state') !== begun.state)
     throw new SignInFailed(word('notBegunHere'))

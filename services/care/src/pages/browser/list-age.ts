@@ -20,7 +20,7 @@ function ageText(ageMs: number): string {
 }
 
 /** The list's title and its time. `heardMs` is when the service was heard last with everything read; undefined before. */
-export function listAge(of: {
+export function listAge(parts: {
   readonly heardMs: number | undefined
   readonly nowMs: number
   readonly isLive: boolean
@@ -31,7 +31,7 @@ export function listAge(of: {
   /** On paper, which is read on another day. */
   readonly onPaper: string
 } {
-  const { heardMs, isLive, nowMs } = of
+  const { heardMs, isLive, nowMs } = parts
   if (heardMs === undefined)
     return { isFresh: false, title: word('mayBeSaid'), words: '', onPaper: '' }
   const time = timeText(heardMs, nowMs)

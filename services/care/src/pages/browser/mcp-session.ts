@@ -130,9 +130,9 @@ async function listen({ url, headers }: Place, stream: Listening): Promise<void>
   let timer = setTimeout(giveUp, SILENCE_LIMIT_MS)
   try {
     const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
-    const asked = { ...headers, ...resume, accept: 'text/event-stream' }
+    const requestHeaders = { ...headers, ...resume, accept: 'text/event-stream' }
     const answer = await reached(
-      fetch(url, { headers: asked, signal: over.signal, cache: 'no-store' }),
+      fetch(url, { headers: requestHeaders, signal: over.signal, cache: 'no-store' }),
     )
     if (answer.status === 400 && lastEventId !== undefined) throw new ResumeRefused()
     if (!answer.ok || answer.body === null) throw await refusal(answer)

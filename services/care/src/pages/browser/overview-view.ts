@@ -16,7 +16,7 @@ export function verdictWords({ chains, intact }: Pick<VerifyPayload, 'chains' | 
 /** Broken chains first, then by name. */
 export function inOrderOfConcern(chains: readonly ChainVerdict[]): readonly ChainVerdict[] {
   return [...chains].sort(
-    (one, other) => Number(one.intact) - Number(other.intact) || (one.uri < other.uri ? -1 : 1),
+    (left, right) => Number(left.intact) - Number(right.intact) || (left.uri < right.uri ? -1 : 1),
   )
 }
 

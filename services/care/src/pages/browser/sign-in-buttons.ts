@@ -9,11 +9,11 @@ const say = (why: string | undefined): void => put('sign-in-problem', why ?? '')
  * Shows the buttons in `#issuers`; what goes wrong is said in `#sign-in-problem`. If the page has come back from an issuer, its
  * token is passed on.
  */
-export async function offerSignIn(of: {
+export async function offerSignIn(parts: {
   readonly scopes: readonly string[]
   readonly onToken: (token: string) => void
 }): Promise<void> {
-  const { onToken, scopes } = of
+  const { onToken, scopes } = parts
   const { issuers } = signInFacts()
   const buttons = issuers.map((place) => {
     const { host } = new URL(place.issuer)

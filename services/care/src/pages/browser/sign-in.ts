@@ -48,9 +48,9 @@ export async function readSignIn(token: string): Promise<SignIn> {
   try {
     const headers = { authorization: `Bearer ${token}` }
     const answer = await fetchInTime('/principal', { headers })
-    const told: PrincipalAnswer & { error_description?: string } = await answer.json()
-    if (answer.ok) return { kind: 'signed-in', token, ...told }
-    const { error_description: why = 'refused' } = told
+    const answered: PrincipalAnswer & { error_description?: string } = await answer.json()
+    if (answer.ok) return { kind: 'signed-in', token, ...answered }
+    const { error_description: why = 'refused' } = answered
     return answer.status === 401 ? { kind: 'refused', why } : { kind: 'unreachable' }
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error

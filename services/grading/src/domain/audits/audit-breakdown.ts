@@ -75,7 +75,7 @@ export function breakdownOf(entries: readonly SlateCard[]): AuditAnswer['breakdo
   const rowsOf = (dimension: (typeof DIMENSIONS)[number]) =>
     [...Map.groupBy(entries, ({ card }) => groupsOf(card)[dimension])]
       .map(([name, own]) => groupRow(name, own))
-      .toSorted((one, other) => other.picks - one.picks || (one.name < other.name ? -1 : 1))
+      .toSorted((left, right) => right.picks - left.picks || (left.name < right.name ? -1 : 1))
   const rows = DIMENSIONS.map((dimension) => [dimension, rowsOf(dimension)])
   return Object.fromEntries(rows) as AuditAnswer['breakdown']
 }

@@ -61,7 +61,8 @@ function repeatedPicks({ isOut, picks, singles }: Audited): readonly number[] {
       return []
     }
     const isRepeated =
-      minute === undefined || before.some((one) => one === undefined || one === minute)
+      minute === undefined ||
+      before.some((candidate) => candidate === undefined || candidate === minute)
     if (!isRepeated) before.push(minute)
     return isRepeated ? [place] : []
   })
@@ -69,7 +70,7 @@ function repeatedPicks({ isOut, picks, singles }: Audited): readonly number[] {
 
 /** The choices that differ from the defaults, in words; undefined if none do. */
 function choiceWords(picks: readonly AskedPick[]): string | undefined {
-  const pick = picks.find((one) => one.kind !== 'ambiguous')
+  const pick = picks.find((candidate) => candidate.kind !== 'ambiguous')
   const { basis, method, reference } = pick?.options ?? DEFAULT_GRADE_OPTIONS
   const words = [
     ...(reference === undefined ? [] : [`against the close of ${reference}`]),

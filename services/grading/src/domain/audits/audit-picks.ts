@@ -40,7 +40,7 @@ type RawRoi = AuditAnswer['raw_roi']
 type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
 
 function medianOf(values: readonly number[]): number | null {
-  const sorted = values.toSorted((one, other) => one - other)
+  const sorted = values.toSorted((left, right) => left - right)
   const upper = sorted[Math.floor(sorted.length / 2)]
   const lower = sorted[Math.floor((sorted.length - 1) / 2)]
   return upper === undefined || lower === undefined ? null : (upper + lower) / 2
@@ -136,11 +136,11 @@ function scoresOf(
 /** The rate of beating the close; its interval counts dependent cards as fewer observations. */
 function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary']['beat_close'] {
   const count = graded.filter(({ card }) => card.clv.beat_close).length
-  const of = graded.length
-  if (of === 0) return { count, of, rate: null, ci95: null }
+  const gradedCount = graded.length
+  if (gradedCount === 0) return { count, of: gradedCount, rate: null, ci95: null }
   const trials = effectiveCount(graded.map(({ event }) => event))
-  const interval = wilsonInterval({ successes: (count / of) * trials, trials })
-  return { count, of, rate: count / of, ci95: [interval.low, interval.high] }
+  const interval = wilsonInterval({ successes: (count / gradedCount) * trials, trials })
+  return { count, of: gradedCount, rate: count / gradedCount, ci95: [interval.low, interval.high] }
 }
 
 function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {

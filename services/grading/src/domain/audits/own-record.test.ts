@@ -190,7 +190,7 @@ describe('G16: an audit by groups and by stakes, beside the flat figures', async
         findings: [{ pick: 0, kind: 'result', stated: 'won', ledger: 'lost', message: '' }],
       },
     ]
-    for (const one of bent) expect(sumsOf(one).filter(({ holds }) => !holds)).toHaveLength(1)
+    for (const each of bent) expect(sumsOf(each).filter(({ holds }) => !holds)).toHaveLength(1)
   })
 })
 

@@ -35,8 +35,8 @@ function createForest() {
   }
   return {
     rootOf,
-    link: (one: string, other: string): void => {
-      const [left, right] = [rootOf(one), rootOf(other)]
+    link: (first: string, second: string): void => {
+      const [left, right] = [rootOf(first), rootOf(second)]
       if (left !== right) parents.set(left, right)
     },
   }

@@ -52,10 +52,10 @@ const openRequest = async ({ store, figuresOf }: Parts, nowSeconds?: number): Pr
 
 async function singleCards(
   { prepare, store }: Parts,
-  asked: readonly SinglePick[],
+  askedPicks: readonly SinglePick[],
   { figures, names, nowSeconds }: Request,
 ): Promise<readonly PricedCard[]> {
-  const picks = await resolveEvents(store, asked, names)
+  const picks = await resolveEvents(store, askedPicks, names)
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
   return picks.map((pick, index) => {
@@ -77,13 +77,13 @@ const cardsOnly = (priced: readonly PricedCard[]): readonly Card[] => priced.map
 /** Cards of picks in order; a parlay's is made of its legs'. */
 async function cardsOf(
   parts: Parts,
-  asked: readonly AskedPick[],
+  askedPicks: readonly AskedPick[],
   request: Request,
 ): Promise<readonly PricedCard[]> {
-  const singles = await singleCards(parts, asked.flatMap(legsOf), request)
-  if (singles.length === asked.length) return singles
+  const singles = await singleCards(parts, askedPicks.flatMap(legsOf), request)
+  if (singles.length === askedPicks.length) return singles
   let from = 0
-  return asked.map((pick) => {
+  return askedPicks.map((pick) => {
     const cards = singles.slice(from, from + legsOf(pick).length)
     from += cards.length
     const [single] = cards

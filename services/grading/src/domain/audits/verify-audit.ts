@@ -75,12 +75,12 @@ export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): Ent
 /** Figures are sums of doubles: another order may change the last digits. */
 const NEAR = 1e-9
 
-const isNear = (one: number | null, other: number | null): boolean =>
-  one === null || other === null
-    ? one === other
-    : Math.abs(one - other) <= NEAR * Math.max(1, Math.abs(one))
+const isNear = (left: number | null, right: number | null): boolean =>
+  left === null || right === null
+    ? left === right
+    : Math.abs(left - right) <= NEAR * Math.max(1, Math.abs(left))
 
-const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0)
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 
@@ -96,8 +96,10 @@ const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
 function sumsByStake(cards: readonly Card[], figures: AuditAnswer['by_stake']): boolean {
   const staked = cards.filter(({ pick }) => pick.own?.stake !== undefined)
   if (figures === null) return staked.length === 0
-  const weigh = (of: (card: Card) => readonly number[]) =>
-    staked.flatMap((card) => of(card).map((value) => ({ stake: card.pick.own?.stake ?? 0, value })))
+  const weigh = (read: (card: Card) => readonly number[]) =>
+    staked.flatMap((card) =>
+      read(card).map((value) => ({ stake: card.pick.own?.stake ?? 0, value })),
+    )
   const weighted = (parts: ReturnType<typeof weigh>) => {
     const whole = sum(parts.map(({ stake }) => stake))
     const all = sum(parts.map(({ stake, value }) => stake * value))

@@ -22,13 +22,13 @@ const METHODOLOGY =
 
 /** A band's figures for cards, computed once per ledger state. */
 export function createCardFigures() {
-  let of: { readonly truth: TruthTable; readonly asOfSeq: number } | undefined
+  let cached: { readonly truth: TruthTable; readonly asOfSeq: number } | undefined
   const rows = new Map<string, CardCalibration>()
   return (truth: TruthTable) =>
     ({ band, basis, isSynthetic }: Parameters<GradeContext['calibration']>[0]): CardCalibration => {
-      if (of?.truth !== truth || of.asOfSeq !== truth.asOfSeq) {
+      if (cached?.truth !== truth || cached.asOfSeq !== truth.asOfSeq) {
         rows.clear()
-        of = { truth, asOfSeq: truth.asOfSeq }
+        cached = { truth, asOfSeq: truth.asOfSeq }
       }
       const scope = isSynthetic ? SCOPE_SYNTHETIC : SCOPE_ALL
       const cell = { population: 'mechanical', basis, scope, band } as const

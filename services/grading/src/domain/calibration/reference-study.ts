@@ -46,18 +46,18 @@ const CHANCE_DIGITS = 4
 const share = (value: number | null | undefined): number => rounded(value, 4)
 
 /** What some picks promised and returned, as the study keeps it. */
-const studied = (of: {
+const studied = (group: {
   readonly n: number
   readonly promised: number | null
   readonly roi: number | null | undefined
   readonly interval: readonly [number, number] | null
   readonly gap: number | null | undefined
 }) => ({
-  n: of.n,
-  promised: share(of.promised),
-  roi: share(of.roi),
-  roi_ci95: [share(of.interval?.[0]), share(of.interval?.[1])] as const,
-  gap_z: rounded(of.gap, 1),
+  n: group.n,
+  promised: share(group.promised),
+  roi: share(group.roi),
+  roi_ci95: [share(group.interval?.[0]), share(group.interval?.[1])] as const,
+  gap_z: rounded(group.gap, 1),
 })
 
 function bandsOf(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['bands'] {
@@ -132,7 +132,7 @@ function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy[
     clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: sumOf(event) }))))
   const roi = meanOf(({ returned }) => returned)
   const gap = meanOf(({ promised, returned }) => returned - promised)
-  const n = events.reduce((sum, { count: of }) => sum + of, 0)
+  const n = events.reduce((sum, { count }) => sum + count, 0)
   const figures = studied({
     n,
     promised: events.reduce((sum, event) => sum + event.promised, 0) / n,

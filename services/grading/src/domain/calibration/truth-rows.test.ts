@@ -39,11 +39,11 @@ async function tableAfter(early: Readonly<Record<string, string>>, matches = 1):
 test.each([1, 2, 3])(
   'G7: the figures after %i results reveal no price that may not be shown',
   async (matches) => {
-    const one = await tableAfter({ home: '2.20', draw: '3.40', away: '3.60' }, matches)
-    expect(one).toContain('"n":')
+    const each = await tableAfter({ home: '2.20', draw: '3.40', away: '3.60' }, matches)
+    expect(each).toContain('"n":')
     // Other prices in the same bands.
     const other = await tableAfter({ home: '2.21', draw: '3.38', away: '3.63' }, matches)
-    expect(one).toBe(other)
+    expect(each).toBe(other)
   },
 )
 

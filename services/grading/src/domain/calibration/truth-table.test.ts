@@ -84,7 +84,7 @@ const isResult = ({ outcomes }: Observation): boolean => outcomes.length > 0
 /** The table of a ledger after these, in order. */
 const tableOf = async (arriving: readonly Observation[]) => {
   const { store } = createGraderFixture()
-  for (const one of arriving) await store.ingest(sampleBatch([one]))
+  for (const each of arriving) await store.ingest(sampleBatch([each]))
   expect(await store.verify()).toMatchObject({ kind: 'intact' })
   return store.truth()
 }
@@ -94,16 +94,16 @@ describe('truth table', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const { store, pay } = createGraderFixture()
-        for (const one of steps) {
-          if (one.kind === 'observe') await store.ingest(sampleBatch([one.value]))
+        for (const each of steps) {
+          if (each.kind === 'observe') await store.ingest(sampleBatch([each.value]))
           else {
-            const { path } = eventOf(one.event)
+            const { path } = eventOf(each.event)
             const pick = samplePick({
               market: `${path}/1x2/ft`,
-              selection: one.selection,
-              odds: one.odds,
+              selection: each.selection,
+              odds: each.odds,
             })
-            await pay(pick, { payer: one.payer })
+            await pay(pick, { payer: each.payer })
           }
           expect(await store.verify()).toMatchObject({ kind: 'intact' })
         }
@@ -197,7 +197,7 @@ describe('truth table', () => {
     fc.assert(
       fc.property(fc.array(row, { maxLength: 30 }), (rows) => {
         const [truth, read] = [emptyTruth(), emptyTruth()]
-        for (const one of rows) countEvent(truth, [one], 1)
+        for (const each of rows) countEvent(truth, [each], 1)
         for (const [key, cell] of truth.cells) readCell(read, key, writeCell(cell))
         expect(sameTruth(truth, read)).toBe(true)
       }),

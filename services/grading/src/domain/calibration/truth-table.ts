@@ -159,10 +159,10 @@ export function readCell(truth: MutableTruth, key: string, text: string): void {
 }
 
 /** Whether two tables are equal to the last digit. */
-export const sameTruth = ({ cells: one }: TruthTable, { cells: other }: TruthTable): boolean =>
-  one.size === other.size &&
-  [...one].every(([key, cell]) => {
-    const found = other.get(key)
+export const sameTruth = ({ cells: left }: TruthTable, { cells: right }: TruthTable): boolean =>
+  left.size === right.size &&
+  [...left].every(([key, cell]) => {
+    const found = right.get(key)
     return found !== undefined && writeCell(found) === writeCell(cell)
   })
 

@@ -31,7 +31,7 @@ const big = (values: readonly number[]): bigint =>
 function momentsOf(events: readonly (readonly [readonly SettledRow[], number])[]) {
   const sums = Array.from({ length: 15 }, () => 0n)
   for (const [rows, sign] of events) {
-    const [x, y] = [rows.map((one) => one.clvMicro), rows.map((one) => one.returnMicro)]
+    const [x, y] = [rows.map((each) => each.clvMicro), rows.map((each) => each.returnMicro)]
     const squares = x.reduce((sum, value) => sum + BigInt(value) * BigInt(value), 0n)
     const products = x.reduce((sum, value, at) => sum + BigInt(value) * BigInt(y[at] ?? 0), 0n)
     const values = [BigInt(rows.length), big(x), big(y), squares, products]

@@ -34,15 +34,15 @@ export const NOTHING_INGESTED: IngestOutcome = {
   declined: [],
 }
 
-export function addIngested(one: IngestOutcome, other: IngestOutcome): IngestOutcome {
+export function addIngested(left: IngestOutcome, right: IngestOutcome): IngestOutcome {
   return {
-    events: one.events + other.events,
-    snapshots: one.snapshots + other.snapshots,
-    closes: one.closes + other.closes,
-    outcomes: one.outcomes + other.outcomes,
-    superseded: one.superseded + other.superseded,
-    unchanged: one.unchanged + other.unchanged,
-    declined: other.declined.length === 0 ? one.declined : [...one.declined, ...other.declined],
+    events: left.events + right.events,
+    snapshots: left.snapshots + right.snapshots,
+    closes: left.closes + right.closes,
+    outcomes: left.outcomes + right.outcomes,
+    superseded: left.superseded + right.superseded,
+    unchanged: left.unchanged + right.unchanged,
+    declined: right.declined.length === 0 ? left.declined : [...left.declined, ...right.declined],
   }
 }
 
@@ -126,7 +126,7 @@ function newSnapshots(
     if (last === undefined) return true
     // A price counts once per minute, even if an older payload arrives after a newer one.
     const ofMinute = seen === undefined ? [] : state.snapshots.ofMinute(source, seen)
-    return !sameOdds(last, prices) && !ofMinute.some((one) => sameOdds(one, prices))
+    return !sameOdds(last, prices) && !ofMinute.some((each) => sameOdds(each, prices))
   })
 }
 
@@ -147,7 +147,8 @@ function closeGroups(
     const { family } = readMarketPath(market)
     // There are few: comparing them costs less than building their names.
     const found = groups.find(
-      (one) => one.family === family && one.book === book && one.isAlternative === isAlternative,
+      (each) =>
+        each.family === family && each.book === book && each.isAlternative === isAlternative,
     )
     if (found !== undefined) {
       found.prices.push(prices)
@@ -179,12 +180,12 @@ function isNewGroup({ prices, known }: CloseGroup, observation: Observation): bo
     )
   return (
     known.length !== prices.length ||
-    !prices.every((one) =>
+    !prices.every((each) =>
       known.some(
         (close) =>
-          close.market === one.market &&
-          sameOdds(close, one) &&
-          (close.capturedAtSeconds === one.capturedAtSeconds || isTooEarlyToMatter),
+          close.market === each.market &&
+          sameOdds(close, each) &&
+          (close.capturedAtSeconds === each.capturedAtSeconds || isTooEarlyToMatter),
       ),
     )
   )
@@ -254,7 +255,7 @@ function decideEntries(
   const startsIn = Math.max(startAtSeconds, state?.info.startAtSeconds ?? 0) - receivedAtSeconds
   for (const outcome of observation.outcomes) {
     const { period, results, score, status } = outcome
-    const known = state?.outcomes.find((one) => one.period === period)
+    const known = state?.outcomes.find((each) => each.period === period)
     if (sameOutcome(known, outcome)) {
       sameOutcomes += 1
       continue

@@ -115,9 +115,9 @@ function applyCloses(
   const common = { rule, anchoredStartSeconds: event.startAtSeconds }
   const added = priceRecords(entry, record)
   const groups = new Set(closes.length === 0 ? [] : added.map(closeGroup))
-  const kept = closes.filter((close) => !groups.has(closeGroup(close)))
-  if (status === 'void') return kept
-  return [...kept, ...added.map((price): CloseRecord => ({ ...price, status, ...common }))]
+  const rest = closes.filter((close) => !groups.has(closeGroup(close)))
+  if (status === 'void') return rest
+  return [...rest, ...added.map((price): CloseRecord => ({ ...price, status, ...common }))]
 }
 
 /** A later price from the same source is a correction if it has no time, and a new price if it has one. */
@@ -134,7 +134,7 @@ function applyOutcome(
   const others = outcomes.filter(({ period }) => period !== entry.period)
   if (entry.status === 'withdrawn') return others
   const { period, status, score, settledAtSeconds } = entry
-  const known = outcomes.find((one) => one.period === period)
+  const known = outcomes.find((outcome) => outcome.period === period)
   // A file of winners and one of places each declare their own markets; a score decides all of them.
   const isDeclared = status === 'final' && score === undefined && known?.score === undefined
   const results =

@@ -58,8 +58,8 @@ function startSpan({ sport, startAtSeconds, startPrecision }: EventInfo): Span {
   }
 }
 
-const gapBetween = (one: Span, other: Span): number =>
-  Math.max(0, one.from - other.to, other.from - one.to)
+const gapBetween = (left: Span, right: Span): number =>
+  Math.max(0, left.from - right.to, right.from - left.to)
 
 /** A match's day in a zone. */
 const dayIn = ({ startAtSeconds, startPrecision }: EventInfo, hours: number): string =>
@@ -132,7 +132,7 @@ function betSpan({ isPlacedDay, key }: PickRequest, placedAtSeconds: number): Sp
 function firstAfter(matches: readonly EventInfo[], bet: Span, isSeries: boolean) {
   const later = matches
     .filter((match) => startSpan(match).to > bet.from)
-    .toSorted((one, other) => one.startAtSeconds - other.startAtSeconds)
+    .toSorted((left, right) => left.startAtSeconds - right.startAtSeconds)
   const [next] = later
   // The bet may have come after this game if only its day is known.
   if (next === undefined || (isSeries && bet.from < bet.to && startSpan(next).from < bet.to))

@@ -207,7 +207,7 @@ export async function keepAudit(
 /** What the opening of a pick, or of a parlay filed under its first leg, does not have. */
 export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): Texts {
   const { deductions, eachWay, fieldSize, foundBy, isConfirmed, options, ref } = pick
-  const kept = legs?.map((leg) => [
+  const storedLegs = legs?.map((leg) => [
     formatMarketKey(leg.key),
     leg.selection,
     leg.odds.text,
@@ -223,7 +223,7 @@ export function textsOfPick(pick: PickRequest, legs?: readonly PickRequest[]): T
     confirmed: isConfirmed === true ? CONFIRMED : undefined,
     each_way: eachWay && JSON.stringify(eachWay),
     deductions: deductions && JSON.stringify(deductions),
-    legs: kept && JSON.stringify(kept),
+    legs: storedLegs && JSON.stringify(storedLegs),
   }
   return Object.fromEntries(
     Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
@@ -266,14 +266,14 @@ export function pickOfStored({ opening, options: texts }: StoredPick): PickReque
     options,
   })
   if (legs === undefined) return pick
-  const kept = JSON.parse(legs) as readonly (readonly [string, string, string, string?])[]
+  const storedLegs = JSON.parse(legs) as readonly (readonly [string, string, string, string?])[]
   return {
     kind: 'parlay',
     odds: pick.odds,
     isConfirmed,
     ref,
     options,
-    legs: kept.map(([market, selection, odds, sure]) =>
+    legs: storedLegs.map(([market, selection, odds, sure]) =>
       readKept(
         { market, selection, odds },
         { placedAtSeconds, isConfirmed: sure !== undefined, options },

@@ -120,14 +120,14 @@ export function decidePick({
     commitment,
     receivedAtSeconds: opening.receivedAtSeconds,
   })
-  const kept = { ...pick, seq: size }
+  const placed = { ...pick, seq: size }
   const state = found.state(path)
-  if (!isCounting(state)) return { pick: kept, isKnown: false, entry }
+  if (!isCounting(state)) return { pick: placed, isKnown: false, entry }
   const beforePicks = found.picks(path)
   const tally = new TruthTally()
   const afterPicks = [...beforePicks, { opening, seq: size }]
   recount(tally, { before: state, after: state, beforePicks, afterPicks })
-  return { pick: kept, isKnown: false, entry, tally }
+  return { pick: placed, isKnown: false, entry, tally }
 }
 
 /** What a write of a group asks for. */

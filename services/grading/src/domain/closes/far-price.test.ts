@@ -221,8 +221,8 @@ describe('G21: a price far from anything recorded', () => {
           )
           const all = [...snapshots, close].map(({ home }) => home)
           const isNear =
-            all.some((one) => taken <= one * 1.5 + 1e-9) &&
-            all.some((one) => taken >= one / 1.5 - 1e-9)
+            all.some((each) => taken <= each * 1.5 + 1e-9) &&
+            all.some((each) => taken >= each / 1.5 - 1e-9)
           const card = await grader.grade({ ...samplePick({ odds: String(taken) }), isConfirmed })
           expect(flagsOf(card)).toEqual(isNear ? [] : isConfirmed ? [FAR, CONFIRMED] : [FAR])
         },

@@ -59,7 +59,7 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
         const log = logOf(all)
         const records = all.flat().map(recordOf)
         const source = { feed: 'feed', market, book }
-        const ofSource = records.filter((one) => one.book === book && one.market === market)
+        const ofSource = records.filter((each) => each.book === book && each.market === market)
         expect([...log]).toEqual(records)
         expect(log.last(source)).toEqual(ofSource.at(-1))
         const minute = ofSource.filter(
@@ -67,22 +67,22 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
             seen !== undefined && Math.floor(seen / 60) === Math.floor(recorded / 60),
         )
         expect(log.ofMinute(source, recorded)).toEqual(minute)
-        const prices = records.filter((one) => one.market === market)
+        const prices = records.filter((each) => each.market === market)
         expect(log.extremes(market, 'home')).toEqual({
           highest: most(prices),
           lowest: Math.min(...prices.map(({ odds }) => odds['home'] ?? 0)),
           isOpen: prices.every(({ isRedistributable }) => isRedistributable),
           timeless: most(prices.filter(({ capturedAtSeconds: seen }) => seen === undefined)),
         })
-        expect(new Set(log.markets)).toEqual(new Set(records.map((one) => one.market)))
+        expect(new Set(log.markets)).toEqual(new Set(records.map((each) => each.market)))
       }),
     )
   })
 
   test('what stood at a moment: of each source the last by then', () => {
     fc.assert(
-      fc.property(rounds, given, fc.constantFrom('record', 'source'), (all, one, by) => {
-        const { market, recorded: atSeconds } = one
+      fc.property(rounds, given, fc.constantFrom('record', 'source'), (all, each, by) => {
+        const { market, recorded: atSeconds } = each
         const at = { atSeconds, by } as const
         const indexed = logOf(all).standing(market, at)
         // Another state goes on from each round, so that no log is the newest: every answer is a scan.
@@ -99,9 +99,9 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 
 test('a state keeps its prices although later ones share them, and a state that is gone on from twice has two futures', () => {
   const first = PriceLog.of(Array.from({ length: 60 }, (_, index) => price(2 + index)))
-  const [one, other] = [first.with([price(100)]), first.with([price(200)])]
+  const [left, right] = [first.with([price(100)]), first.with([price(200)])]
   const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
-  expect([first.length, one.length, other.length]).toEqual([60, 61, 61])
-  expect([first, one, other].map((log) => log.last(source)?.odds['home'])).toEqual([61, 100, 200])
+  expect([first.length, left.length, right.length]).toEqual([60, 61, 61])
+  expect([first, left, right].map((log) => log.last(source)?.odds['home'])).toEqual([61, 100, 200])
   expect(first.extremes('1x2/ft', 'home').highest).toBe(61)
 })

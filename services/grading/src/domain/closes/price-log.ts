@@ -140,8 +140,8 @@ export class PriceLog implements Iterable<PriceRecord> {
 
   /** This log without the prices that pass a test. */
   without(isGone: (record: PriceRecord) => boolean): PriceLog {
-    const kept = [...this].filter((record) => !isGone(record))
-    return kept.length === this.length ? this : PriceLog.of(kept)
+    const rest = [...this].filter((record) => !isGone(record))
+    return rest.length === this.length ? this : PriceLog.of(rest)
   }
 
   /** The index, if there are many prices and this is the newest state. */

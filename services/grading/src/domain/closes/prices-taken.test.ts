@@ -149,15 +149,15 @@ describe('G16: prices taken', () => {
     const picks = Array.from({ length: 1_000 }, (_none, minute) =>
       samplePick({ market, odds: '2.2', placedAtSeconds: placedAt(minute) }),
     )
-    const [one, many] = [
+    const [each, many] = [
       await grader.audit({ picks: picks.slice(0, 1) }),
       await grader.audit({ picks }),
     ]
     expect(many.coverage.duplicates).toEqual([])
-    expect(many.sharp_score?.value).toBeCloseTo(one.sharp_score?.value ?? 0, 9)
+    expect(many.sharp_score?.value).toBeCloseTo(each.sharp_score?.value ?? 0, 9)
     expect(many.sharp_score?.inputs.observations).toBe(1)
-    expect(many.raw_roi.p_value).toBeCloseTo(one.raw_roi.p_value ?? 0, 12)
-    expect(many.summary.beat_close.ci95).toEqual(one.summary.beat_close.ci95)
+    expect(many.raw_roi.p_value).toBeCloseTo(each.raw_roi.p_value ?? 0, 12)
+    expect(many.summary.beat_close.ci95).toEqual(each.summary.beat_close.ci95)
     expect(many.raw_roi.ci95).toBeNull()
   })
 })

@@ -66,23 +66,23 @@ const none = (code: UngradedCode, nearest?: readonly string[]): ChosenClose => (
  * Our feeds before uploads, whole books before single prices, then books in their order, feeds in theirs, and names, so that
  * the choice is always the same. The later record wins only within one source's book.
  */
-function isBefore(one: CloseRecord, other: CloseRecord): boolean {
-  if (isOwnFeed(one.feed) !== isOwnFeed(other.feed)) return isOwnFeed(one.feed)
-  if (one.isComplete !== other.isComplete) return one.isComplete
-  const books = placeIn(REFERENCE_ORDER, one.book) - placeIn(REFERENCE_ORDER, other.book)
+function isBefore(left: CloseRecord, right: CloseRecord): boolean {
+  if (isOwnFeed(left.feed) !== isOwnFeed(right.feed)) return isOwnFeed(left.feed)
+  if (left.isComplete !== right.isComplete) return left.isComplete
+  const books = placeIn(REFERENCE_ORDER, left.book) - placeIn(REFERENCE_ORDER, right.book)
   if (books !== 0) return books < 0
-  if (one.book !== other.book) return one.book < other.book
-  const feeds = placeIn(SOURCE_ORDER, one.feed) - placeIn(SOURCE_ORDER, other.feed)
+  if (left.book !== right.book) return left.book < right.book
+  const feeds = placeIn(SOURCE_ORDER, left.feed) - placeIn(SOURCE_ORDER, right.feed)
   if (feeds !== 0) return feeds < 0
-  return one.feed === other.feed ? one.record.seq > other.record.seq : one.feed < other.feed
+  return left.feed === right.feed ? left.record.seq > right.record.seq : left.feed < right.feed
 }
 
 /** The best final close of a family's line that has the selection's price. */
 export function bestClose(
   closes: readonly CloseRecord[],
-  of: Pick<CloseRecord, 'family' | 'line'> & { readonly selection: string },
+  wanted: Pick<CloseRecord, 'family' | 'line'> & { readonly selection: string },
 ): CloseRecord | undefined {
-  const { family, line, selection } = of
+  const { family, line, selection } = wanted
   let best: CloseRecord | undefined
   for (const close of closes) {
     if (close.family !== family || close.line !== line || close.status !== 'final') continue

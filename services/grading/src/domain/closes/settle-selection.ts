@@ -84,8 +84,8 @@ export function settleSelection(
   const outcome = state.outcomes.find(({ period }) => period === market.period)
   if (outcome === undefined) return undefined
   if (outcome.status === 'void') return { result: 'void' }
-  const given = ownValue(outcome.results?.[marketPath(market)], selection)
-  if (given !== undefined) return given
+  const stated = ownValue(outcome.results?.[marketPath(market)], selection)
+  if (stated !== undefined) return stated
   const { score } = outcome
   if (score === undefined || !isByScore(state.info?.sport, market, score)) return undefined
   const result = resultByScore(market, selection, score)

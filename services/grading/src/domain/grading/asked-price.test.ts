@@ -90,10 +90,10 @@ describe('G14, G21: no search for where the look begins to ask gives a hidden pr
   })
 
   test('two hidden prices in one parlay say no more than their own limits', async () => {
-    const [one, other] = [await above(0), await above(1)]
+    const [left, right] = [await above(0), await above(1)]
     const limit = await limitBetween(grader, [CLOSE, 60], (odds) =>
       parlay(odds, on(0, CLOSE), on(1, CLOSE)),
     )
-    expect(limit).toBeCloseTo((one * other) / 1.5, 3)
+    expect(limit).toBeCloseTo((left * right) / 1.5, 3)
   })
 })

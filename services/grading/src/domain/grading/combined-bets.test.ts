@@ -20,10 +20,10 @@ const total = samplePrices({ market: 'total/ft/2', odds: { over: '1.9', under: '
 
 /** Two matches, each with its close; results as given. */
 const twoMatches = (
-  one: Observation['outcomes'] = [],
+  each: Observation['outcomes'] = [],
   two: Observation['outcomes'] = [],
 ): readonly Observation[] => [
-  sampleObservation({ closes: [samplePrices(), total], outcomes: one }),
+  sampleObservation({ closes: [samplePrices(), total], outcomes: each }),
   sampleObservation({ event: other, closes: [samplePrices(), total], outcomes: two }),
 ]
 
@@ -85,8 +85,8 @@ describe('G18: a parlay', () => {
 
   test('pays by its legs’ own prices where one is pushed or void, nothing where one is lost', async () => {
     const even = samplePick({ market: `${SECOND}/total/ft/2`, selection: 'over', odds: '1.95' })
-    const result = async (one: Observation['outcomes'], two: Observation['outcomes']) => {
-      const { grader } = await withMatches(one, two)
+    const result = async (each: Observation['outcomes'], two: Observation['outcomes']) => {
+      const { grader } = await withMatches(each, two)
       return graded(await grader.grade(parlayOf('4.29', home, even))).scoreboard
     }
     // 4.29 = 2.20 × 1.95: with the total pushed at two goals, 2.20 is left.

@@ -44,7 +44,7 @@ type Bet = {
   readonly priceFlags?: readonly GradeFlag[]
 }
 
-const product = (values: readonly number[]): number => values.reduce((all, one) => all * one, 1)
+const product = (values: readonly number[]): number => values.reduce((all, value) => all * value, 1)
 
 /** The value that all share, otherwise `several`. */
 const shared = (values: readonly string[]): string =>
@@ -224,15 +224,15 @@ function parlayCard(
 
 /** Half of the stake on each: if the selection placed but did not win, only the place half wins. */
 function eachWayResult(win: GradedCard, place: GradedCard): Scoreboard {
-  const [one, other] = [win.scoreboard, place.scoreboard]
-  if (one.status === 'pending' || other.status === 'pending') return { status: 'pending' }
-  const units = (one.return_units + other.return_units) / 2
-  if (one.status === 'void' && other.status === 'void') return { status: 'void', return_units: 0 }
-  if (one.status === 'dead_heat' || other.status === 'dead_heat')
+  const [left, right] = [win.scoreboard, place.scoreboard]
+  if (left.status === 'pending' || right.status === 'pending') return { status: 'pending' }
+  const units = (left.return_units + right.return_units) / 2
+  if (left.status === 'void' && right.status === 'void') return { status: 'void', return_units: 0 }
+  if (left.status === 'dead_heat' || right.status === 'dead_heat')
     return { status: 'dead_heat', return_units: units }
-  if (one.status === 'lost' && other.status === 'won')
+  if (left.status === 'lost' && right.status === 'won')
     return { status: 'half_won', return_units: units }
-  return { status: one.status, return_units: units }
+  return { status: left.status, return_units: units }
 }
 
 /**
@@ -260,21 +260,21 @@ export function gradeEachWay(
     return ungraded({ pick: winCard.pick, taken, flags, code, nearest })
   }
   const parts = [winCard, placeCard].filter(isGraded)
-  const [one, other] = parts
-  if (one === undefined || other === undefined) throw new Error('two halves gave no two cards')
-  const paid = one.taken.pays ?? odds.decimal
+  const [left, right] = parts
+  if (left === undefined || right === undefined) throw new Error('two halves gave no two cards')
+  const paid = left.taken.pays ?? odds.decimal
   const mean = (valueOf: (card: GradedCard) => number): number =>
-    (valueOf(one) + valueOf(other)) / 2
-  const hasFair = one.clv.fair !== undefined && other.clv.fair !== undefined
+    (valueOf(left) + valueOf(right)) / 2
+  const hasFair = left.clv.fair !== undefined && right.clv.fair !== undefined
   const bet: Bet = {
-    pick: one.pick,
-    taken: { ...one.taken, each_way: eachWay },
+    pick: left.pick,
+    taken: { ...left.taken, each_way: eachWay },
     odds: paid / (1 + mean(({ clv }) => clv.price)),
     probability: hasFair ? (1 + mean(({ clv }) => clv.fair ?? 0)) / paid : undefined,
     rule: 'win_and_place',
-    scoreboard: eachWayResult(one, other),
+    scoreboard: eachWayResult(left, right),
     // The place half follows from the win price by its terms.
-    isSeen: one.price_seen,
+    isSeen: left.price_seen,
   }
   return cardOf(parts, bet, context.calibration)
 }

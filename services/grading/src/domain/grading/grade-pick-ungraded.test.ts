@@ -174,8 +174,8 @@ describe('UNGRADED', () => {
     )
     const both = await grader.grade(samplePick({ market: 'soccer/arsenal v chelsea/1x2/ft' }))
     expect(both).toMatchObject({ outcome: 'UNGRADED', reason: { code: 'ambiguous_market' } })
-    const one = await grader.grade(samplePick({ market: 'soccer/arsenal v tottenham/1x2/ft' }))
-    expect(one).toMatchObject({
+    const each = await grader.grade(samplePick({ market: 'soccer/arsenal v tottenham/1x2/ft' }))
+    expect(each).toMatchObject({
       outcome: 'GRADED',
       pick: { market: 'soccer/epl.20260601.ars-tot/1x2/ft' },
     })

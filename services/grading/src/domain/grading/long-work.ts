@@ -36,11 +36,11 @@ export type LongWork = {
   /** Reads an audit's body, parsed from JSON. */
   readAudit(body: unknown): Promise<ReadAudit>
   /** Makes the audit that the text of a body asks for. Changes nothing: audits never commit. */
-  audit(asked: { readonly text: string; readonly payer: string }): Promise<AuditJson>
+  audit(job: { readonly text: string; readonly payer: string }): Promise<AuditJson>
   /** Makes a paid audit again, under its receipt. */
-  repeatAudit(asked: { readonly text: string; readonly receipt: string }): Promise<string>
+  repeatAudit(job: { readonly text: string; readonly receipt: string }): Promise<string>
   /** Says what would become of each pick; `spentMs` is the CPU time that was spent before. */
-  preview(asked: { readonly body: CoverageRequest; readonly spentMs: number }): Promise<Preview>
+  preview(job: { readonly body: CoverageRequest; readonly spentMs: number }): Promise<Preview>
   /** Finds events by what a person knows about them. */
   search(query: Extract<CoverageQuery, { kind: 'search' }>): Promise<string>
 }
@@ -59,10 +59,10 @@ export function oneAuditPerPayer(longWork: LongWork): LongWork {
   const last = new Map<string, Promise<unknown>>()
   return {
     ...longWork,
-    async audit(asked) {
-      const { payer } = asked
+    async audit(job) {
+      const { payer } = job
       const before = last.get(payer) ?? Promise.resolve()
-      const running = before.then(() => longWork.audit(asked))
+      const running = before.then(() => longWork.audit(job))
       const ended = running.catch(() => undefined)
       last.set(payer, ended)
       try {

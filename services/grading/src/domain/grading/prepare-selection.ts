@@ -249,17 +249,17 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
 
 /** What a preparation depends on; nothing in it has a space. */
 function nameOf({ key, options, selection }: PickRequest): string {
-  const of = `${marketPath(key)} ${selection}`
-  if (options === DEFAULT_GRADE_OPTIONS) return of
+  const where = `${marketPath(key)} ${selection}`
+  if (options === DEFAULT_GRADE_OPTIONS) return where
   const { basis, method, reference = '' } = options
-  return `${of} ${method} ${basis} ${reference}`
+  return `${where} ${method} ${basis} ${reference}`
 }
 
 /** The same, once for each state of an event: an audit and the grades before it ask for the same few. */
 export function createPreparedSelections(): typeof prepareSelection {
-  const kept = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
+  const cache = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
   return (state, pick) => {
-    const prepared = getOrMake(kept, state, () => new BoundedMap(PREPARED_MAX))
+    const prepared = getOrMake(cache, state, () => new BoundedMap(PREPARED_MAX))
     return getOrMake(prepared, nameOf(pick), () => prepareSelection(state, pick))
   }
 }

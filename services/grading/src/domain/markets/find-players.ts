@@ -18,7 +18,7 @@ export const isOfPlayers = (sport: string): boolean => sport === 'tennis'
 /** The word by which the index finds a name: the longest, since initials and particles are in many. */
 function wordOf(name: string): string | undefined {
   const words = withoutAccents(name).split(/[^\p{L}\p{N}]+/u)
-  return words.toSorted((one, other) => other.length - one.length)[0]
+  return words.toSorted((left, right) => right.length - left.length)[0]
 }
 
 /** The recorded matches of all who may be the named player, and whether that is more than one. */

@@ -103,13 +103,16 @@ function partsOf(input: MarketInput): Parts | undefined {
 
 function lineProblem(
   type: MarketType,
-  { given, inKey }: { readonly given: number | undefined; readonly inKey: number | undefined },
+  {
+    given: stated,
+    inKey,
+  }: { readonly given: number | undefined; readonly inKey: number | undefined },
 ): ParsedMarket | undefined {
-  const line = given ?? inKey
+  const line = stated ?? inKey
   const { hasLine } = marketShape(type)
   if (line !== undefined && !isLine(line))
     return malformed('line', `a multiple of 0.25 from -${LINE_MAX} to ${LINE_MAX}`)
-  if (given !== undefined && inKey !== undefined && given !== inKey)
+  if (stated !== undefined && inKey !== undefined && stated !== inKey)
     return malformed('line', 'the line that the market key has, or none')
   if (hasLine === 'always' && line === undefined)
     return malformed('line', `a line: ${type} markets have one`)
@@ -145,16 +148,19 @@ export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'lin
   if (type === undefined)
     return malformed('market.type', `one of ${MARKET_TYPES.join(', ')} or prop:<statistic>`)
   const line = pick.line ?? parts.line
-  const keyOf = (one: MarketType): MarketKey => ({
+  const keyOf = (candidate: MarketType): MarketKey => ({
     sport: parts.sport,
     event: parts.event,
-    type: one,
-    period: periodOf(parts.sport, one, parts.period),
+    type: candidate,
+    period: periodOf(parts.sport, candidate, parts.period),
     line: line === 0 ? 0 : line,
     participant: parts.participant,
   })
   if (types.length > 1)
-    return { kind: 'ambiguous', candidates: types.map((one) => formatMarketKey(keyOf(one))) }
+    return {
+      kind: 'ambiguous',
+      candidates: types.map((candidate) => formatMarketKey(keyOf(candidate))),
+    }
   const wrongLine = lineProblem(type, { given: pick.line, inKey: parts.line })
   if (wrongLine !== undefined) return wrongLine
   if (marketShape(type).hasParticipant !== (parts.participant !== undefined))

@@ -104,8 +104,8 @@ describe('G13: a quarter line from its two recorded halves', () => {
   })
 
   test('needs both halves, complete, at one book; anything else stays line_not_recorded with what is recorded', async () => {
-    const one = await graded(lines(['ah/ft/-0.5', '1.8', '2.1']), 'ah/ft/-0.75', 'home')
-    expect(one).toMatchObject({ reason: { code: 'line_not_recorded', nearest: ['-0.5'] } })
+    const each = await graded(lines(['ah/ft/-0.5', '1.8', '2.1']), 'ah/ft/-0.75', 'home')
+    expect(each).toMatchObject({ reason: { code: 'line_not_recorded', nearest: ['-0.5'] } })
     const [half, whole] = lines(['ah/ft/-0.5', '1.8', '2.1'], ['ah/ft/-1', '2.25', '1.7'])
     const apart = [half, { ...whole, book: 'bet365' }].flatMap((close) =>
       close === undefined ? [] : [close as ReturnType<typeof samplePrices>],

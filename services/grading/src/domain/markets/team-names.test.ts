@@ -36,8 +36,8 @@ describe('G11: one team by its other names', () => {
     ['american_football', 'Green Bay Packers', 'GB'],
     ['baseball', 'Oakland Athletics', "A's"],
     ['baseball', 'Chicago White Sox', 'CWS'],
-  ])('%s: %s is %s', ([sport = '', one = '', other = '']) => {
-    expect(isSameTeam(sport, one, other)).toBe(true)
+  ])('%s: %s is %s', ([sport = '', each = '', other = '']) => {
+    expect(isSameTeam(sport, each, other)).toBe(true)
   })
 
   test.for([
@@ -51,8 +51,8 @@ describe('G11: one team by its other names', () => {
     ['soccer', 'Arsenal', 'Arsenal Sarandi'],
     ['baseball', 'New York Mets', 'New York Yankees'],
     ['american_football', 'Los Angeles Rams', 'Los Angeles Chargers'],
-  ])('%s: %s is not %s', ([sport = '', one = '', other = '']) => {
-    expect(isSameTeam(sport, one, other)).toBe(false)
+  ])('%s: %s is not %s', ([sport = '', each = '', other = '']) => {
+    expect(isSameTeam(sport, each, other)).toBe(false)
   })
 
   test.for([
@@ -93,9 +93,9 @@ describe('G11: one team by its other names', () => {
     ['F. Cerundolo', 'Juan Manuel Cerundolo', false],
     ['J', 'Jannik Sinner', false],
     ['Davidovich', 'Alejandro Davidovich Fokina', false],
-  ] as const)('tennis: %s and %s', ([one, other, isSame]) => {
-    expect(isSameTeam('tennis', one, other)).toBe(isSame)
-    expect(isSameTeam('tennis', other, one)).toBe(isSame)
+  ] as const)('tennis: %s and %s', ([left, right, isSame]) => {
+    expect(isSameTeam('tennis', left, right)).toBe(isSame)
+    expect(isSameTeam('tennis', right, left)).toBe(isSame)
   })
 
   test('a sport without a table knows each name by itself', () => {
@@ -154,9 +154,9 @@ describe.skipIf(skipped !== '')(`the recorded names${skipped}`, () => {
     for (const [league, teams] of recordedNames()) {
       const names = [...teams]
       const keys = new Map(names.map((name) => [name, new Set(teamKeys('soccer', name))]))
-      for (const [index, one] of names.entries())
+      for (const [index, each] of names.entries())
         for (const other of names.slice(index + 1))
-          if (keys.get(one)?.has(teamKey(other))) clashes.push(`${league}: ${one} = ${other}`)
+          if (keys.get(each)?.has(teamKey(other))) clashes.push(`${league}: ${each} = ${other}`)
     }
     expect(clashes.filter((clash) => !TWICE.some((known) => clash.endsWith(known)))).toEqual([])
   })

@@ -52,8 +52,8 @@ export function teamKey(name: string): string {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== '')
   const isFirstClub = words[0] === '1' && words[1] !== undefined && CLUB_FORMS.has(words[1])
-  const kept = words.slice(isFirstClub ? 1 : 0).filter((word) => !CLUB_FORMS.has(word))
-  return (kept.length === 0 ? words : kept).join(' ')
+  const ownWords = words.slice(isFirstClub ? 1 : 0).filter((word) => !CLUB_FORMS.has(word))
+  return (ownWords.length === 0 ? words : ownWords).join(' ')
 }
 
 /** For each sport, every key of a name with the keys of all teams that share the name. */
@@ -99,17 +99,17 @@ const wordsOf = (name: string): readonly string[] =>
 function isShortFor(short: readonly string[], long: readonly string[]): boolean {
   const surname = short.filter((word) => word.length > 1)
   const initials = short.filter((word) => word.length === 1)
-  const given = long.slice(0, long.length - surname.length)
+  const givenName = long.slice(0, long.length - surname.length)
   return (
     surname.length > 0 &&
-    surname.join(' ') === long.slice(given.length).join(' ') &&
-    initials.every((initial, place) => given[place]?.startsWith(initial) === true)
+    surname.join(' ') === long.slice(givenName.length).join(' ') &&
+    initials.every((initial, place) => givenName[place]?.startsWith(initial) === true)
   )
 }
 
 /** Whether two names may be one player's. */
-function isSamePlayer(one: string, other: string): boolean {
-  const [left, right] = [wordsOf(one), wordsOf(other)]
+function isSamePlayer(first: string, second: string): boolean {
+  const [left, right] = [wordsOf(first), wordsOf(second)]
   return (
     left.toSorted().join(' ') === right.toSorted().join(' ') ||
     isShortFor(left, right) ||
@@ -118,10 +118,10 @@ function isSamePlayer(one: string, other: string): boolean {
 }
 
 /** Whether two names may be one team's, or one player's. */
-export function isSameTeam(sport: string, one: string, other: string): boolean {
-  if (sport === 'tennis') return isSamePlayer(one, other)
-  const keys = teamKeys(sport, other)
-  return teamKeys(sport, one).some((key) => keys.includes(key))
+export function isSameTeam(sport: string, first: string, second: string): boolean {
+  if (sport === 'tennis') return isSamePlayer(first, second)
+  const keys = teamKeys(sport, second)
+  return teamKeys(sport, first).some((key) => keys.includes(key))
 }
 
 const SPORTS = new Map(
@@ -164,8 +164,8 @@ const plainLeague = (name: string): string =>
 const LEAGUES = indexesOf(aliases.leagues, plainLeague)
 
 /** Whether two feeds' names mean one league: the table says so, or they are alike. */
-export function isSameLeague(sport: string, one: string, other: string): boolean {
-  const [left, right] = [plainLeague(one), plainLeague(other)]
+export function isSameLeague(sport: string, first: string, second: string): boolean {
+  const [left, right] = [plainLeague(first), plainLeague(second)]
   return left === right || LEAGUES.get(sport)?.get(left)?.includes(right) === true
 }
 
@@ -183,16 +183,16 @@ export const isOfOtherTeams = (text: string): boolean =>
   OTHER_TEAMS.test(plainLeague(text)) && plainLeague(text).replace(OTHER_TEAMS, '').trim() === ''
 
 /** Whether two names may mean one league or two: they differ, and no table knows both. A sport is no league's name. */
-export function isLeagueUncompared(sport: string, one: string, other: string): boolean {
-  const [left, right] = [plainLeague(one), plainLeague(other)]
+export function isLeagueUncompared(sport: string, first: string, second: string): boolean {
+  const [left, right] = [plainLeague(first), plainLeague(second)]
   if (left === '' || right === '' || SPORTS.get(left) === sport) return false
-  return !isSameLeague(sport, one, other) && !isOtherLeague(sport, one, other)
+  return !isSameLeague(sport, first, second) && !isOtherLeague(sport, first, second)
 }
 
 /** Whether two names certainly mean different leagues: the table knows both and keeps them apart, or only one is of women, youth or reserves. */
-export function isOtherLeague(sport: string, one: string, other: string): boolean {
-  const [left, right] = [plainLeague(one), plainLeague(other)]
-  if (left === '' || right === '' || isSameLeague(sport, one, other)) return false
+export function isOtherLeague(sport: string, first: string, second: string): boolean {
+  const [left, right] = [plainLeague(first), plainLeague(second)]
+  if (left === '' || right === '' || isSameLeague(sport, first, second)) return false
   if (OTHER_TEAMS.test(left) !== OTHER_TEAMS.test(right)) return true
   const names = LEAGUES.get(sport)
   return names?.has(left) === true && names.has(right)

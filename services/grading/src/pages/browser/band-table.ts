@@ -38,7 +38,9 @@ export function figureTable(
   columns: readonly (readonly [name: string, kind: string])[],
   rows: readonly HTMLElement[],
 ): HTMLElement {
-  const heads = columns.map(([name, of]) => element('th', { scope: 'col', class: of }, name))
+  const heads = columns.map(([name, className]) =>
+    element('th', { scope: 'col', class: className }, name),
+  )
   return element(
     'div',
     { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label },

@@ -137,7 +137,7 @@ const shortCount = (count: number): string =>
 
 /** Letters and counts above the marks, each joined to its own. */
 function bandLabels(rows: readonly FilledRow[], frame: Frame): readonly SVGElement[] {
-  const ordered = [...rows].sort((one, other) => one.expected_roi - other.expected_roi)
+  const ordered = [...rows].sort((left, right) => left.expected_roi - right.expected_roi)
   const places = spreadLabels(
     ordered.map(({ expected_roi }) => frame.x(expected_roi)),
     { gap: LABEL_GAP, range: [MARGIN.left, frame.width - MARGIN.right - LABEL_GAP / 2] },

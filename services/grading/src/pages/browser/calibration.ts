@@ -153,20 +153,20 @@ function offerScopes({ columns, scopes }: CalibrationAnswer): void {
 }
 
 /** Counts requests, so that a slow answer does not replace a newer one. */
-let asked = 0
+let requests = 0
 
 async function refresh(scope: string | undefined): Promise<void> {
-  asked += 1
-  const mine = asked
+  requests += 1
+  const mine = requests
   const wanted = { basis: chosen('basis'), population: chosen('population') }
   try {
     const answer = await readCalibration(scope === undefined ? wanted : { ...wanted, scope })
-    if (mine !== asked) return
+    if (mine !== requests) return
     offerScopes(answer)
     show(answer)
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    if (mine !== asked) return
+    if (mine !== requests) return
     putState(
       'note bad',
       'The truth table cannot be read right now. Change a choice above to try again.',

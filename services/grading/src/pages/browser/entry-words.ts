@@ -56,9 +56,9 @@ function priceRows({ event, prices = [] }: Members) {
   const rows = prices.map(({ book, market, odds, selections = [] }) => {
     const words =
       odds === undefined
-        ? `hidden: ${selections.map((one) => selectionWords(one, event)).join(', ')}`
+        ? `hidden: ${selections.map((selection) => selectionWords(selection, event)).join(', ')}`
         : Object.entries(odds)
-            .map(([one, price]) => `${selectionWords(one, event)} ${price}`)
+            .map(([selection, price]) => `${selectionWords(selection, event)} ${price}`)
             .join(' · ')
     const what = element('th', { scope: 'row' }, marketWords(`x/x/${market}`))
     what.append(element('small', {}, book))

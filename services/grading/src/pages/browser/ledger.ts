@@ -8,7 +8,7 @@ import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.t
 import { answerOf, NotAnswered, readCheckpoint } from './page-api.ts'
 import { showProblem } from './show-issues.ts'
 
-const asked = new URLSearchParams(location.search)
+const parameters = new URLSearchParams(location.search)
 let shown: number | undefined
 
 const entryLink = (seq: number): string => `/ledger?entry=${seq}`
@@ -42,7 +42,7 @@ function pageLinks({ entries, size }: LedgerPage): readonly HTMLElement[] {
 }
 
 async function showList(): Promise<void> {
-  const before = asked.get('before')
+  const before = parameters.get('before')
   const query = before === null ? '' : `?before=${encodeURIComponent(before)}`
   const page = (await (await answerOf(`/api/ledger${query}`)).json()) as LedgerPage
   put('size', grouped(page.size))
@@ -99,7 +99,7 @@ pageElement('go', HTMLFormElement).addEventListener('submit', (event) => {
 pageElement('check').addEventListener('click', () => void check())
 offerCode('closes/verify-entry.js')
 
-const wanted = asked.get('entry') ?? ''
+const wanted = parameters.get('entry') ?? ''
 if (/^\d{1,15}$/.test(wanted)) void showEntry(Number(wanted))
 showList().catch((error) => {
   putState('note warn', `The ledger was not read. ${unread(error).message}`)

@@ -126,9 +126,9 @@ async function send(
 export async function payRequest(call: PaidCall): Promise<PaidOutcome> {
   const { onStep, payer, terms } = call
   onStep('asking')
-  const asked = await ask(call)
-  if (asked.kind !== 'challenge') return asked
-  const { challenge, nowMs } = asked
+  const unpaid = await ask(call)
+  if (unpaid.kind !== 'challenge') return unpaid
+  const { challenge, nowMs } = unpaid
   const accepted = announcedOffer(challenge, terms)
   if (accepted === undefined) return { kind: 'other_terms' }
   onStep('signing')
@@ -148,6 +148,6 @@ export async function payRequest(call: PaidCall): Promise<PaidOutcome> {
 export async function checkRequest(
   call: Call,
 ): Promise<Refused | { readonly kind: 'well_formed' }> {
-  const asked = await ask(call)
-  return asked.kind === 'challenge' ? { kind: 'well_formed' } : asked
+  const unpaid = await ask(call)
+  return unpaid.kind === 'challenge' ? { kind: 'well_formed' } : unpaid
 }

@@ -10,8 +10,8 @@ const SLACK = 1e-8
 describe('ticks', () => {
   it('enclose the range on round numbers, and are few', () => {
     assert(
-      property(fraction, fraction, integer({ min: 2, max: 12 }), (one, other, stepsMax) => {
-        const [low, high] = [Math.min(one, other), Math.max(one, other) + 0.001]
+      property(fraction, fraction, integer({ min: 2, max: 12 }), (left, right, stepsMax) => {
+        const [low, high] = [Math.min(left, right), Math.max(left, right) + 0.001]
         const ticks = roundTicks([low, high], stepsMax)
         expect(ticks[0]).toBeLessThanOrEqual(low + SLACK)
         expect(ticks.at(-1)).toBeGreaterThanOrEqual(high - SLACK)
@@ -42,7 +42,7 @@ describe('labels', () => {
     assert(
       property(places, (crowd) => {
         const spread = spreadLabels(
-          crowd.toSorted((one, other) => one - other),
+          crowd.toSorted((left, right) => left - right),
           { gap: 36, range: [0, 300] },
         )
         const gaps = spread.slice(1).map((place, index) => place - (spread[index] ?? 0))

@@ -30,10 +30,10 @@ export const plotLabel = (
 
 /** A plot of a size in pixels. Its label summarises what the table beside it shows in full. */
 export const plotOf = (
-  of: { readonly width: number; readonly height: number; readonly label: string },
+  plot: { readonly width: number; readonly height: number; readonly label: string },
   parts: readonly SVGElement[],
 ): SVGSVGElement => {
-  const { height, label, width } = of
+  const { height, label, width } = plot
   const size = { viewBox: `0 0 ${width} ${height}`, width, height }
   return svgElement('svg', { role: 'img', 'aria-label': label, ...size }, ...parts)
 }

@@ -39,7 +39,7 @@ export async function answerRows(
 ): Promise<Look<readonly ShownRow[]>> {
   let shown: readonly ShownRow[] = rows
   for (let round = 0; round < ANSWERS_MAX; round += 1) {
-    const asked = shown.flatMap((row, place) => {
+    const askedRows = shown.flatMap((row, place) => {
       const label = nextAnswer(row, answers, round)
       const send = sendOf(row, label)
       return label === undefined || send === undefined ? [] : [{ label, place, send }]
@@ -50,11 +50,11 @@ export async function answerRows(
         : row,
     )
     shown = left
-    if (asked.length === 0) break
-    const found = await look(asked.map(({ send }) => send))
+    if (askedRows.length === 0) break
+    const found = await look(askedRows.map(({ send }) => send))
     if (found.kind !== 'seen') return found
     const seen = new Map(
-      asked.map((one, index) => [one.place, { ...one, row: found.answer.rows[index] }]),
+      askedRows.map((row, index) => [row.place, { ...row, row: found.answer.rows[index] }]),
     )
     shown = left.map((row, place) => {
       const answered = seen.get(place)

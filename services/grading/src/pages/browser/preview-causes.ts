@@ -66,4 +66,4 @@ function groupByCause(rows: readonly ShownRow[]): ReadonlyMap<string, readonly S
 export const byCause = (
   rows: readonly ShownRow[],
 ): readonly (readonly [cause: string, rows: readonly ShownRow[]])[] =>
-  [...groupByCause(rows)].sort(([, one], [, other]) => other.length - one.length)
+  [...groupByCause(rows)].sort(([, left], [, other]) => other.length - left.length)

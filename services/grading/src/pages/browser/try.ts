@@ -144,9 +144,9 @@ async function answerAndLook(): Promise<void> {
   else next.focus()
 }
 
-function answerRow(name: string, given: readonly string[]): void {
-  if (given.length === 0) answers.delete(name)
-  else answers.set(name, given)
+function answerRow(name: string, values: readonly string[]): void {
+  if (values.length === 0) answers.delete(name)
+  else answers.set(name, values)
   void answerAndLook()
 }
 
@@ -165,7 +165,9 @@ function answerFile(members: NonNullable<RowOption['set']>): void {
 function rowsWithAnswers(found: Preview & { kind: 'seen' }): Promise<Shown> {
   const said = JSON.stringify([...answers])
   if (answered?.of === found && answered.said === said) return answered.rows
-  const rows = answerRows(found.answer.rows, answers, (asked) => previewRecord({ picks: asked }))
+  const rows = answerRows(found.answer.rows, answers, (askedPicks) =>
+    previewRecord({ picks: askedPicks }),
+  )
   answered = { of: found, said, rows }
   return rows
 }
