@@ -17,7 +17,7 @@ import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fi
 import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
 import { appendText } from './store.contract.ts'
-import { openWriteProbe } from './write-probe.ts'
+import { openWriteProbe, tryHeads } from './write-probe.ts'
 
 /** A failing database is waited for at most 5 s, and these machines are slow. */
 const POLL = { timeout: 30_000, interval: 20 }
@@ -337,6 +337,15 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       held.resolve()
       await holding
       await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
+    })
+
+    it('S13: a look at the heads leaves them free before its answer has arrived: a busy process holds nobody up', async () => {
+      const store = await open()
+      const looking = connect(new PostgresDoor(server()))
+      await looking.transaction(async (query) => {
+        await query(tryHeads('notes'))
+        expect(await appendText(store, 'meanwhile')).toBe(0)
+      })
     })
 
     it('a promoted server whose copied settings name dead standbys: readiness says that commits wait, until it is told to wait for nobody', async () => {

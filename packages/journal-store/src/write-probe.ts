@@ -31,6 +31,14 @@ function describeTrouble(message: string): WriteTrouble {
   return { reason: 'database_unavailable', sentence }
 }
 
+/** Takes the heads and lets go of them within one statement: whoever writes must not wait for the answer to reach a busy process. */
+export const tryHeads = (schema: string): string =>
+  `DO $$ BEGIN
+     PERFORM ${schema}.take_heads();
+     RAISE SQLSTATE 'TS001';
+   EXCEPTION WHEN SQLSTATE 'TS001' THEN
+   END $$`
+
 /** Rejects if nobody can append to the journals: their heads stay locked, and nothing is written meanwhile. */
 async function requireHeads(connection: PostgresConnection, schema: string): Promise<void> {
   const countEntries = async (): Promise<number> => {
@@ -40,7 +48,7 @@ async function requireHeads(connection: PostgresConnection, schema: string): Pro
   }
   const before = await countEntries()
   try {
-    await connection.transaction((query) => query(`SELECT FROM ${schema}.take_heads()`), 'relaxed')
+    await connection.transaction((query) => query(tryHeads(schema)), 'relaxed')
   } catch (error) {
     if (sqlCodeOf(causeOf(error)) !== LOCK_TIMEOUT) throw error
     if ((await countEntries()) === before) throw new Error(HEADS_LOCKED, { cause: error })
