@@ -62,9 +62,7 @@ async function auditOf(header: string, rows: readonly string[]): Promise<AuditAn
   return sent
 }
 
-describe('G22: a record’s own columns are compared with the ledger', async () => {
-  const { grader } = await ledger()
-
+describe('G22: a record’s own columns are compared with the ledger', () => {
   test.for([
     ['a W on a won bet', ',Result', `${ARSENAL},W`, []],
     ['an L on a won bet', ',Result', `${ARSENAL},L`, ['result']],
@@ -107,6 +105,7 @@ describe('G22: a record’s own columns are compared with the ledger', async () 
   })
 
   test('they never change a grade, whatever they say', async () => {
+    const { grader } = await ledger()
     const results = ['W', 'L', 'P', 'void', 'hw', '??', '']
     const numbers = fc.constantFrom('10', '-10', '0', '$1,250.00', '1.01', '99', 'n/a', '')
     const [plain] = (await grader.audit({ picks: picksOf('', [ARSENAL]) })).picks
