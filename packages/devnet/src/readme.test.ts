@@ -9,9 +9,10 @@ import { type Devnet, startDevnet } from './start-devnet.ts'
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
 const FOLDER = new URL('..', import.meta.url).pathname
-const ROOT_BIN = new URL('../../../node_modules/.bin', import.meta.url).pathname
+/** The contracts bring it. */
+const CONTRACTS_BIN = new URL('../../../contracts/node_modules/.bin', import.meta.url).pathname
 
-const cast = findProgram('cast', [ROOT_BIN, process.env['PATH'] ?? ''].join(delimiter))
+const cast = findProgram('cast', [CONTRACTS_BIN, process.env['PATH'] ?? ''].join(delimiter))
 const withoutCast = cast === undefined ? ' (skipped: no cast on PATH)' : ''
 const hardhatFolder = process.env['HARDHAT_DIR']
 const withoutHardhat =
