@@ -17,7 +17,7 @@ import { postgresMissing, runSql, startPostgresPair } from './postgres-server.fi
 import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
 import { appendText } from './store.contract.ts'
-import { openWriteProbe, tryHeads } from './write-probe.ts'
+import { openWriteProbe } from './write-probe.ts'
 
 /** A failing database is waited for at most 5 s, and these machines are slow. */
 const POLL = { timeout: 30_000, interval: 20 }
@@ -36,15 +36,6 @@ const timelineOf = async (connection: PostgresConnection) => {
 
 const add = (connection: PostgresConnection, id: number) =>
   connection.transaction((query) => query('INSERT INTO notes.writers VALUES ($1, 0)', [String(id)]))
-
-/** Whether a server takes writes; whoever sets it back asks for a session that may. */
-async function takeWrites(owner: string, mode: 'on' | 'off'): Promise<void> {
-  const url = new URL(owner)
-  url.searchParams.set('options', '-c default_transaction_read_only=off')
-  const readOnly = mode === 'on' ? 'off' : 'on'
-  await runSql(String(url), `ALTER SYSTEM SET default_transaction_read_only = ${readOnly}`)
-  await runSql(String(url), 'SELECT pg_reload_conf()')
-}
 
 /** Stands before a server's socket: as soon as it swallows, nothing comes through any more, and nobody is told. */
 async function openSwallower(folder: string, before: string) {
@@ -300,52 +291,6 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
       await appendText(store, 'after')
       expect(await readTexts(store)).toEqual(['confirmed', 'in doubt', 'after'])
-    })
-
-    it('S13: a server that was set to take no writes, as with a full disk: readiness says so, and writes go on once it takes them', async () => {
-      const store = await open()
-      const probe = openWriteProbe(new PostgresDoor(server()), () => undefined)
-      endings.push(() => probe.end())
-      expect(await probe.trouble()).toBeUndefined()
-      await takeWrites(owner, 'off')
-      await expect
-        .poll(() => probe.trouble(), POLL)
-        .toMatchObject({ sentence: 'the database server takes no writes' })
-      await expect(appendText(store, 'refused')).rejects.toThrow(/nothing was written/)
-      await takeWrites(owner, 'on')
-      await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
-      await appendText(store, 'after')
-      expect(await readTexts(store)).toEqual(['after'])
-    })
-
-    it('S13: another session holds the lock of whoever appends: readiness says so while nothing is written, and not for writers that take turns', async () => {
-      const store = await open()
-      const door = new PostgresDoor(server())
-      const probe = openWriteProbe(door, () => undefined, { schema: 'notes' })
-      endings.push(() => probe.end())
-      const writing = Array.from({ length: 200 }, (_, at) => appendText(store, `${at}`))
-      expect(await probe.trouble()).toBeUndefined()
-      await Promise.all(writing)
-      const admin = connect(new PostgresDoor({ ...server(), url: owner }))
-      const held = Promise.withResolvers<void>()
-      const holding = admin.transaction(async (query) => {
-        await query('SET LOCAL idle_in_transaction_session_timeout = 0')
-        await query('SELECT FROM notes.journals FOR UPDATE')
-        await held.promise
-      })
-      await expect.poll(() => probe.trouble(), POLL).toMatchObject({ reason: 'writes_locked' })
-      held.resolve()
-      await holding
-      await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
-    })
-
-    it('S13: a look at the heads leaves them free before its answer has arrived: a busy process holds nobody up', async () => {
-      const store = await open()
-      const looking = connect(new PostgresDoor(server()))
-      await looking.transaction(async (query) => {
-        await query(tryHeads('notes'))
-        expect(await appendText(store, 'meanwhile')).toBe(0)
-      })
     })
 
     it('a promoted server whose copied settings name dead standbys: readiness says that commits wait, until it is told to wait for nobody', async () => {
