@@ -22,6 +22,8 @@ export const terms: PaymentTerms = {
   resource: { url: 'https://grading.example/api/grade', description: 'x', mimeType: 'text/plain' },
 }
 
+type GateOptions = Parameters<typeof createPaymentGate>[0]
+
 /** A gate on a stand-in of an EVM chain, with a facilitator that fails as told. */
 export function evmGateFixture(options: {
   readonly settle: 'front_run' | 'lost' | 'never_asked' | 'no_hash'
@@ -33,10 +35,12 @@ export function evmGateFixture(options: {
   const counts = { prepared: 0, settled: 0, fulfilled: 0 }
   const events: GateEvent[] = []
   const landings: (number | undefined)[] = []
-  const openGate = () =>
+  /** Another process's may have a store and a look at the chain of its own. */
+  const openGate = (own: Partial<Pick<GateOptions, 'reservations' | 'schemes'>> = {}) =>
     createPaymentGate({
       schemes: [scheme],
       reservations,
+      ...own,
       clock,
       observe: (event) => events.push(event),
       facilitator: {

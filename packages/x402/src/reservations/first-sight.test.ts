@@ -7,6 +7,7 @@ import { createPaymentGate } from '../gate/payment-gate.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import { centRequirement, EvmStandIn, settlementEvents } from '../testing/evm-stand-in.fixture.ts'
+import { shareReservations } from '../testing/shared-reservations.fixture.ts'
 import { evmGateFixture, header, kept, terms } from './evm-gate.fixture.ts'
 import { GUESSES_MAX } from './same-purchase.ts'
 
@@ -188,4 +189,49 @@ describe('X10: a payment found on an EVM chain', () => {
     expect(await reservations.open()).toEqual([])
     expect(counts.settled).toBe(0)
   })
+})
+
+describe('X7, X10, G12: a payment that another process reserves while this one reads its nonce from the chain', () => {
+  test.for(['answered', 'worked for'] as const)(
+    'and that is %s there by then gets the same answer',
+    async (there) => {
+      const { chain, clock, counts, job, openGate } = evmGateFixture({ settle: 'front_run' })
+      const shared = shareReservations(clock)
+      const asked = Promise.withResolvers<void>()
+      const settled = Promise.withResolvers<void>()
+      const done = Promise.withResolvers<void>()
+      const slow: EvmStandIn['ledger'] = {
+        ...chain.ledger,
+        async isAuthorizationUsed(payment) {
+          asked.resolve()
+          await settled.promise
+          return await chain.ledger.isAuthorizationUsed(payment)
+        },
+      }
+      const first = openGate({ reservations: shared.storeOf('first') })
+      const second = openGate({
+        reservations: shared.storeOf('second'),
+        schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: slow, clock })],
+      })
+      const bought = await header()
+      const late = second.pay(bought, terms, kept(job()))
+      await asked.promise
+      const own = first.pay(bought, terms, {
+        ...kept(job()),
+        async fulfil() {
+          await done.promise
+          return 'of the first'
+        },
+      })
+      if (there === 'answered') done.resolve()
+      await clock.advanceMsSettled(1_000)
+      settled.resolve()
+      await clock.advanceMsSettled(1_000)
+      done.resolve()
+      await clock.advanceMsSettled(1_000)
+      const paid = { kind: 'paid', answer: 'of the first', settlement: { success: true } }
+      expect(await Promise.all([own, late])).toMatchObject([paid, paid])
+      expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 0 })
+    },
+  )
 })

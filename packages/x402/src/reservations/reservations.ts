@@ -68,7 +68,7 @@ export function createReservations(options: {
     /** Reserves a payment before any work, once its place in line comes. Throws what the store throws. */
     async reserve(paid: PaymentForJob, place?: PlaceInLine): Promise<Claim> {
       const sight = await lookAtUnseen(store, paid, place)
-      if (sight.kind === 'ended') return sight
+      if (sight.kind !== 'passed') return sight
       const reservation = reservationFor(paid)
       const reserved = await reserveInLine(
         { lateWrites, payerPreparingMax, store },
@@ -169,22 +169,25 @@ function createWrites(
 /**
  * Refuses a payment that this store does not hold if the ledger has already used its nonce (X10) or it has expired: it
  * was settled for somebody else, or before this store existed, or never. The ledger is read before the reservation is
- * written, so that a reservation proves, to later processes too, that the nonce was unused. A payer who cannot pay is
- * refused only once the payment is reserved: the answer to an earlier payment may still be owed.
+ * written, so that a reservation proves, to later processes too, that the nonce was unused. Another process may have
+ * reserved the payment between the two looks, and used the nonce by it: the store is asked again before a refusal. A payer
+ * who cannot pay is refused only once the payment is reserved: the answer to an earlier payment may still be owed.
  */
 async function lookAtUnseen(
   store: ReservationStore,
   paid: PaymentForJob,
   place: PlaceInLine | undefined,
-): Promise<Sight> {
+): Promise<Sight | Elsewhere> {
   if (place !== undefined && !(await place.ready())) return NOBODY_ASKED
   const { payment, scheme } = paid
   if (scheme.isUsed === undefined && scheme.canPay === undefined) return PASSED
-  if ((await store.get(payment.id)) !== undefined) return PASSED
+  const isHeld = async (): Promise<boolean> => (await store.get(payment.id)) !== undefined
+  if (await isHeld()) return PASSED
   for (;;) {
     const aheadAmount = place?.aheadAmount() ?? 0n
     const sight = await lookOnce(paid, aheadAmount)
-    if (sight.kind === 'ended' || sight.canPay || aheadAmount === 0n) return sight
+    if (sight.kind === 'ended') return (await isHeld()) ? ELSEWHERE : sight
+    if (sight.canPay || aheadAmount === 0n) return sight
     // The balance may suffice once earlier payments are through; then the nonce is read again, too.
     if (place === undefined || !(await place.moved())) return NOBODY_ASKED
   }
