@@ -125,9 +125,34 @@ export const fill = (template: string, parts: Readonly<Record<string, string | n
 export const isBoundary = (text: string, end: number): boolean =>
   !/^[\p{L}\p{N}\p{M}%°/]/u.test(text.slice(end, end + 2))
 
+/** A range from here on, of nothing that is named, may be a telephone number. */
+const PHONE_MIN = 100
+/** `555-1234`. */
+export const mayBePhone = (written: string, first: number): boolean =>
+  /\d ?[-–—] ?\d/u.test(written) && first >= PHONE_MIN
+
+/** `a las 8,30`: two decimals that could be minutes, of nothing that is measured or divided. */
+export function mayBeTime(
+  text: string,
+  place: { at: number; end: number; patterns: ReturnType<typeof compileRules> },
+): boolean {
+  const { at, end, patterns } = place
+  patterns.measure.lastIndex = end
+  return patterns.minutes.test(text.slice(at, end)) && !patterns.measure.test(text)
+}
+
+/** Whether a half repeats the article before it: `eine 1/2` is heard as one and a half. */
+export function saysTwice(before: string, said: string): boolean {
+  const last = /\p{L}{2,}(?= $)/u.exec(before)?.[0].toLowerCase()
+  const first = /^\p{L}{2,}/u.exec(said)?.[0]
+  return (
+    last !== undefined && first !== undefined && (last.startsWith(first) || first.startsWith(last))
+  )
+}
+
 /** `1/2 h` may be one or two. */
 const TIME_UNIT =
-  /^(?:h|hrs?|std|mins?|u|godz|dk|dg|d|sem|wks?|wkn|wo|mos?|mths?|mnd|mies|tyg|sett|gg|hft?|j|jr|yrs?|se[ck]s?|sn|sa)(?!\p{L})/u
+  /^(?:h|hrs?|hs|std|mins?|u|godz|dk|dg|d|sem|wks?|wkn|wo|mos?|mths?|mnd|mies|tyg|sett|gg|hft?|j|jr|yrs?|se[ck]s?|sn|sa)(?!\p{L})/u
 
 const INTEGER = '(?:0|[1-9]\\d{0,5})'
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
@@ -143,12 +168,27 @@ const oneOf = (keys: readonly string[]): string =>
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {
   const { afterTime, beforeNames = {}, dayHalves = {}, decimal, fractions, group, script } = rules
-  const { ordinals = [], timeDot = false, timesSuffixes = [], timeMarks, units } = rules
+  const {
+    dividedThings,
+    ordinals = [],
+    timeDot = false,
+    timesSuffixes = [],
+    timeMarks,
+    units,
+  } = rules
   const marks = `[${escaped(decimal.marks)}]`
   const fraction = `(?<fraction>${oneOf(Object.keys(fractions)).replaceAll('\\/', '[/⁄]')})`
   const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
   // Three decimals behind another number than 0 may be meant as thousands.
   const part = `0${marks}\\d{1,4}|[1-9]\\d{0,5}${marks}\\d{1,2}`
+  const measures = Object.entries(units)
+    .filter(([unit]) => !TIME_UNIT.test(unit))
+    .flatMap(([unit, forms]) => [
+      unit,
+      ...(typeof forms === 'string' ? [forms] : Object.values(forms)),
+    ])
+    .filter((name) => name !== '')
+  const divided = oneOf(dividedThings.filter((start) => /\p{L}{2}$/u.test(start)))
   const apostrophes = "['’\\-‐‑]"
   const letters = `\\p{Script=${script}}`
   return {
@@ -163,6 +203,8 @@ export function compileRules(rules: SpokenRules) {
     dottedClock: sticky(
       timeDot ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${oneOf(afterTime)})(?!\\p{L}))` : '(?!)',
     ),
+    minutes: new RegExp(`^(?:1?[1-9]|10|2[0-3])${marks}[0-5]\\d(?!\\d)`, 'u'),
+    measure: new RegExp(` ?(?:[%٪]|(?:${oneOf(measures)})(?![\\p{L}\\p{M}])|${divided})`, 'iuy'),
     ordinal: sticky(`(?:${oneOf(ordinals)})(?![\\p{L}\\p{N}])`),
     afterTime: sticky(` (?:${oneOf(afterTime)})(?!\\p{L})`),
     dash: sticky(' ?[-–—] ?(?=\\d)'),

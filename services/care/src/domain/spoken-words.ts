@@ -12,9 +12,12 @@ import {
   isBoundary,
   isWord,
   lookUp,
+  mayBePhone,
+  mayBeTime,
   primaryOf,
   rulesFor,
   type SpokenRules,
+  saysTwice,
 } from './spoken-rules.ts'
 
 /** The voice that speaks a language; undefined if there is none. */
@@ -26,8 +29,6 @@ type ReadNumber = Read & {
   readonly isFraction: boolean
 }
 
-/** A range from here on, of nothing that is named, may be a telephone number. */
-const PHONE_MIN = 100
 /** A word of more letters that a full stop follows ends its sentence, before a number too. */
 const SHORT_WORD_CHARS = 5
 
@@ -51,8 +52,8 @@ class SentenceReader {
     let numberEnd: number | undefined
     while (at < text.length) {
       const next = this.#next(text, at, said)
-      if (next === undefined) return undefined
       const isNumber = /\d/.test(text[at] ?? '')
+      if (next === undefined || (isNumber && saysTwice(said, next.said))) return undefined
       // A number close behind another one is not heard as its end: B 12, 1000; at 20 h, 2 tablets.
       const isApart = isNumber && said.endsWith(' ') && (/\d $/.test(said) || numberEnd === at - 1)
       said = (isApart ? `${said.trimEnd()}, ` : said) + next.said
@@ -172,14 +173,9 @@ class SentenceReader {
     const { end, said } = this.#rate(text, measured)
     const isBare = end === amount.end && counted === undefined
     if (!said.endsWith(' ') && !isBoundary(text, end)) return undefined
-    if (isBare && (this.#goesOn(text, end) || this.#mayBePhone(text.slice(at, end), first)))
+    if (isBare && (this.#goesOn(text, end) || mayBePhone(text.slice(at, end), first.value)))
       return undefined
     return this.#mayBeNoFraction(text, at, amount.end) ? undefined : { said, end }
-  }
-
-  /** `555-1234`. */
-  #mayBePhone(written: string, first: ReadNumber): boolean {
-    return /\d ?[-–—] ?\d/u.test(written) && first.value >= PHONE_MIN
   }
 
   /** `1/2` is also a date, and `2/3 days` two or three of them: it is a part only of one thing that can be divided. */
@@ -205,6 +201,7 @@ class SentenceReader {
   #isTimeOfDay(text: string, at: number, end: number): boolean {
     const isDecimal = this.#patterns.marks.test(text.slice(at, end))
     if (isDecimal && this.#dayHalf(text, end) !== undefined) return true
+    if (mayBeTime(text, { at, end, patterns: this.#patterns })) return true
     const word = /(\p{L}+) $/u.exec(text.slice(0, at))?.[1]
     const isTime = word !== undefined && this.#rules.notTimes?.includes(this.#small(word)) === true
     const isBare = isDecimal && this.#match(this.#patterns.unit, text, end) === undefined
@@ -289,7 +286,8 @@ class SentenceReader {
     if (slash === undefined || per === '') return before
     const start = before.end + slash[0].length
     const word = this.#match(/\p{L}[\p{L}\p{M}]*/uy, text, start)
-    const known = word && lookUp(perWords, this.#small(word[0]))
+    // `A/D` are two vitamins.
+    const known = word && lookUp(perWords, word[0].length === 1 ? word[0] : this.#small(word[0]))
     if (known !== undefined)
       return { said: `${before.said} ${per} ${known}`, end: start + (word?.[0].length ?? 0) }
     const number = this.#number(text, start)
