@@ -237,6 +237,8 @@ describe('a ledger like the testnet’s', () => {
     expect((await calls.pay(agent)).status).toBe(200)
     await atRest()
     const { controls } = stack.devnet
+    // Longer than a read serves, and less than reads lag from now on: the next one is of before the purchase.
+    await controls.advanceSeconds(2.1)
     controls.likeTestnet({
       sendLatencyMs: { min: SEND_MS, max: SEND_MS },
       answerLoss: { rpc: 0, mirror: 0, consensus: 0 },

@@ -1,7 +1,8 @@
 /**
  * The one place where windows are read. Simultaneous reads of an agent are one. A read that shows an open window serves for
  * two seconds, projected to now, and so does any read for polls; before an agent is asked to pay, its window is read again.
- * A window that this process opened counts from its receipt on, although reads may lag it by seconds (A5).
+ * A window that this process opened counts from its receipt on, and one that a read showed from that read on, although reads
+ * may lag by seconds, each by others (A5).
  */
 import { BoundedMap, type Clock } from '@tallystick/service-kit'
 import { type AccessContract, ChainUnavailable } from './access-contract.ts'
@@ -151,14 +152,25 @@ function createWindowReads({
     return agoMs >= 0 && agoMs <= ageMs
   }
 
+  /**
+   * Whether an answer is of a time before that read, whose window is still open: replicas of the ledger lag differently. The
+   * read keeps its age, so that calls ask again until an answer shows its window.
+   */
+  const isBefore = (answer: ReadWindow, read: WindowRead): boolean =>
+    isRecent(read, HOLD_MS) &&
+    projectWindow(read.window, ledgerSeconds(clock)).isOpen &&
+    !isShownBy(answer, read.window)
+
   const ask = async (agent: Hex, askedAtMs: number): Promise<WindowRead> => {
     reads += 1
     const serial = reads
     const answer = await contract.readWindow(agent, toSeconds(askedAtMs))
     const window = { ...answer, readAtMs: askedAtMs }
     const read = { window, serial }
+    const last = lastRead(agent)
+    if (last !== undefined && isBefore(window, last)) return last
     // A late answer does not replace that of a later request.
-    if ((lastRead(agent)?.serial ?? 0) <= serial) {
+    if ((last?.serial ?? 0) <= serial) {
       if (window.exists) strangers.delete(agent)
       ;(window.exists ? subscribers : strangers).set(agent, read)
     }
@@ -196,8 +208,8 @@ const paidUntilSeconds = (window: AccessWindow): number =>
   window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
 
 /**
- * Whether a read shows what a receipt showed of a window: it is paid for as long, or was cancelled since, which takes the
- * money out.
+ * Whether a read shows what a receipt, or an earlier read, showed of a window: it is paid for as long, or was cancelled
+ * since, which takes the money out.
  */
 export function isShownBy(read: AccessWindow, receipted: AccessWindow): boolean {
   if (read.isCancelled) return read.expiresAtSeconds >= receipted.expiresAtSeconds
