@@ -81,7 +81,7 @@ export type SpokenRules = {
   readonly beforeNames?: Readonly<Record<string, string>>
   /** Words beside which those are nobody's title: `Am Fr.`, `Fr. Abend`, `Mme M. Dupont`. */
   readonly noNameBeside?: readonly string[]
-  /** Words of one letter. */
+  /** Words of one letter, in small letters unless only the capital is one: `i` is a Roman numeral in English. */
   readonly single: readonly string[]
   /** Short words that are written in capitals to be heard. */
   readonly capitals: readonly string[]

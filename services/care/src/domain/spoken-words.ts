@@ -350,9 +350,9 @@ class SentenceReader {
     const isUnit = word.length === 1 && /^(?:\p{Lu}|.\.?$)/u.test(word + next)
     if (isUnit && /\d ?$/.test(text.slice(0, at))) return undefined
     const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
-    if (unclear.some((each) => unsafe.includes(each)) || this.#patterns.roman.test(small))
-      return undefined
-    const isSingle = isInitial || this.#rules.single.includes(small)
+    const isRoman = small.split(/[-‐‑]/).some((part) => this.#patterns.roman.test(part))
+    if (isRoman || unclear.some((each) => unsafe.includes(each))) return undefined
+    const isSingle = isInitial || unclear.some((each) => this.#rules.single.includes(each))
     if (!isWord(word, { ...rules, isSingle })) return undefined
     if (isInitial) return { said: word, end: end + 1 }
     if (this.#endsAbbreviation(text, end, word)) return undefined
