@@ -35,6 +35,9 @@ const LIMIT_MS = 240_000
 /** Longer than a process may be silent. */
 const STOPPED_MS = isLong ? 15_000 : 8_000
 const KILL_EVERY_MS = 3_000
+/** Whoever has no answer after the faults asks again for so long, and in rounds until each that was charged has one. */
+const AGAIN_MS_MAX = 90_000
+const ROUND_MS = 3_000
 /** How long payments are sent amid faults. */
 const FAULTS_MS = isLong ? 60_000 : 16_000
 
@@ -125,24 +128,28 @@ describe.skipIf(postgresMissing !== undefined)(
       over.abort()
       const { kills } = await faults
       expect(kills).toBeGreaterThan(0)
-      // Whoever has no answer yet asks again; what its dead process never sent is pending until its validity ends.
-      const finalMs = performance.now() + 9_000
-      const again = await Promise.all(
-        payments.flatMap((payment) =>
-          processes
-            .urls()
-            .map((_, machine) =>
-              sendUntilAnswered(processes, payment, { machine, endMs: finalMs }),
-            ),
-        ),
+      const perPayment = answers.map(
+        (own) => new Set(own.flatMap((answer) => answer ?? []).map(describeAnswer)),
       )
-      const perPayment = payments.map((_, at) => {
-        const own = [...(answers[at] ?? []), ...again.slice(at * 3, at * 3 + 3)]
-        return new Set(
-          own.flatMap((answer) => answer ?? []).map(({ status, text }) => `${status} ${text}`),
+      const readCharged = async () => Number(((await earned()) - before) / PRICE)
+      const askAgain = async (): Promise<void> => {
+        const roundEndMs = performance.now() + ROUND_MS
+        const asking = processes.urls().flatMap((_, machine) =>
+          payments.map(async (payment, at) => {
+            const by = { machine, endMs: roundEndMs }
+            const answer = await sendUntilAnswered(processes, payment, by)
+            if (answer !== undefined) perPayment[at]?.add(describeAnswer(answer))
+          }),
         )
-      })
-      const charged = Number(((await earned()) - before) / PRICE)
+        await Promise.all(asking)
+      }
+      // What its dead process never sent is pending until its validity ends: nobody waits for that.
+      const findUnanswered = async () => {
+        await askAgain()
+        return (await readCharged()) - perPayment.filter((texts) => texts.size > 0).length
+      }
+      await expect.poll(findUnanswered, { timeout: AGAIN_MS_MAX }).toBe(0)
+      const charged = await readCharged()
       expect(perPayment.filter((texts) => texts.size > 1)).toEqual([])
       expect(perPayment.filter((texts) => texts.size === 1)).toHaveLength(charged)
       expect(
@@ -207,6 +214,9 @@ describe.skipIf(postgresMissing !== undefined)(
     })
   },
 )
+
+const describeAnswer = ({ status, text }: { readonly status: number; readonly text: string }) =>
+  `${status} ${text}`
 
 type Sign = ReturnType<typeof xlayerCalls>['sign']
 
