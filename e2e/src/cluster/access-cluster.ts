@@ -133,14 +133,23 @@ async function readCharges(
   return charges.flat()
 }
 
+/** Blocks that one question for logs may span, as the public relay has it. */
+const LOG_BLOCKS_MAX = 1_000n
+
 /** An agent for each payment that the contract took. */
 async function readOpenings({ contract, devnet }: ReplicaStack): Promise<readonly string[]> {
   const client = createPublicClient({ transport: http(devnet.rpcUrl) })
-  const events = await client.getContractEvents({
-    abi: accessWindowAbi,
-    address: contract,
-    eventName: 'PaymentConsumed',
-    fromBlock: 0n,
-  })
-  return events.map(({ args }) => String(args.agent).toLowerCase())
+  const newest = await client.getBlockNumber()
+  const agents: string[] = []
+  for (let fromBlock = 0n; fromBlock <= newest; fromBlock += LOG_BLOCKS_MAX) {
+    const events = await client.getContractEvents({
+      abi: accessWindowAbi,
+      address: contract,
+      eventName: 'PaymentConsumed',
+      fromBlock,
+      toBlock: fromBlock + LOG_BLOCKS_MAX - 1n,
+    })
+    agents.push(...events.map(({ args }) => String(args.agent).toLowerCase()))
+  }
+  return agents
 }

@@ -166,8 +166,6 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
         effects: await access.effects(),
       }),
     ]
-    const untilMs = Date.now() + SETTLED_MS
-    while ((await judge()).length > 0 && Date.now() < untilMs) await pause(1_000)
     const acknowledged = writes.filter(({ outcome }) => outcome.kind === 'acknowledged').length
     console.info({
       writes: `${acknowledged} of ${writes.length} acknowledged`,
@@ -181,6 +179,8 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
       'streams of a stopped process': silences,
     })
     console.table(describeFaults(figures, load.grades))
+    const untilMs = Date.now() + SETTLED_MS
+    while ((await judge()).length > 0 && Date.now() < untilMs) await pause(1_000)
     expect(await judge()).toEqual([])
     expect(probed.filter(({ outcome }) => outcome.kind !== 'acknowledged')).toEqual([])
     expect(acknowledged).toBeGreaterThan(probed.length)
