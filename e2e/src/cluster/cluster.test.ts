@@ -172,6 +172,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
       reads: reads.length,
       listeners: listeners.length,
       grades: describePayments(load.grades),
+      'grades asked for again': describePayments(again),
       windows: describePayments(load.windows),
       calls: countStatuses(calls),
       killed,
@@ -185,7 +186,8 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
     expect(probed.filter(({ outcome }) => outcome.kind !== 'acknowledged')).toEqual([])
     expect(acknowledged).toBeGreaterThan(probed.length)
     expect(reads.length).toBeGreaterThan(probed.length)
-    expect(describePayments(load.grades).served).toBeGreaterThan(SIZE.grades / 2)
+    // Of those who bought amid the faults some were answered only after them.
+    expect(describePayments(again).served).toBeGreaterThan(SIZE.grades / 2)
     expect(describePayments(load.windows).served).toBeGreaterThan(SIZE.windows / 2)
     await Promise.all(listeners.map((listener) => listener.stop()))
   })
