@@ -11,7 +11,7 @@ const STACKS = [
   ['decideGroup', 'write-group.ts'],
   ['#commitNow', 'sqlite-commit.ts'],
   ['#inTransaction', 'sqlite-connection.ts'],
-  ['publish', 'mcp-endpoint.ts'],
+  ['publish', 'session-hub.ts'],
   ['(garbage collector)', ''],
   ['(idle)', ''],
   ['readMemory', 'record-writer.ts'],
@@ -51,6 +51,6 @@ test('a stage whose function has another name by now is no stage that takes no t
   writeFileSync(folder.file('one.cpuprofile'), JSON.stringify(profileWith(renamed)))
   const all = { fromMicros: 0, toMicros: 9_999 }
   expect(() => stageMicros(folder.file('one.cpuprofile'), all)).toThrow(
-    'telling sessions: publish of mcp-endpoint.ts is not in the profile',
+    'telling sessions: publish of session-hub.ts is not in the profile',
   )
 })

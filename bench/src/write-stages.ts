@@ -30,7 +30,7 @@ const STAGES: readonly (readonly [stage: string, name: string, file: string])[] 
   ['the version: tail, hashes, rows', '#save', 'sqlite-commit.ts'],
   ['commit of the records, with its fsync', '#commitNow', 'sqlite-commit.ts'],
   ['audit row, with its fsync, and frames', '#inTransaction', 'sqlite-connection.ts'],
-  ['telling sessions', 'publish', 'mcp-endpoint.ts'],
+  ['telling sessions', 'publish', 'session-hub.ts'],
   ['garbage collection', '(garbage collector)', ''],
   [IDLE, '(idle)', ''],
 ]
