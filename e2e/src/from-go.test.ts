@@ -1,17 +1,15 @@
 // Every block of docs/how-to/from-go.md, as a person would run it, beside the shared stack.
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { careToken, writeRecord } from './care-writer.ts'
-import { ended, root } from './spawned-stack.ts'
+import { readBlocks, startBlock } from './page-blocks.ts'
+import { ended } from './spawned-stack.ts'
 
 const stack = inject('stack')
-const page = readFileSync(join(root, 'docs/how-to/from-go.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
-  ([, language = '', name = '', code = '']) => ({ language, name, code }),
-)
+const blocks = readBlocks('docs/how-to/from-go.md')
 const shell = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code)
 const [init = '', install = '', audit = '', hear = ''] = shell
 
@@ -36,21 +34,8 @@ function missing(): string | undefined {
 }
 const reason = missing()
 
-function start(code: string, environment: Readonly<Record<string, string>> = {}) {
-  const { care, grading } = stack.description
-  const here = code
-    .replaceAll('http://127.0.0.1:3002', care.baseUrl)
-    .replaceAll('http://127.0.0.1:3003', grading.baseUrl)
-  const child = spawn('bash', ['-ec', here], {
-    cwd: folder,
-    env: { ...process.env, ...environment },
-    detached: true,
-  })
-  let output = ''
-  for (const pipe of [child.stdout, child.stderr])
-    pipe.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  return { child, output: () => output }
-}
+const start = (code: string, environment?: Readonly<Record<string, string>>) =>
+  startBlock(code, folder, environment)
 
 describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: ${reason}`}`, () => {
   test('Go’s own library finds an entry of the ledger under its signed checkpoint', async () => {

@@ -1,19 +1,17 @@
 // Every block of docs/how-to/from-python.md, as a person would run it, beside the shared stack.
-import { spawn, spawnSync } from 'node:child_process'
-import { createHmac } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '@tallystick/jwt-lite'
 import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { writeRecord } from './care-writer.ts'
+import { readBlocks, startBlock } from './page-blocks.ts'
 import { ended, root } from './spawned-stack.ts'
 
 const stack = inject('stack')
-const page = readFileSync(join(root, 'docs/how-to/from-python.md'), 'utf8')
-const blocks = [...page.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)].map(
-  ([, language = '', name = '', code = '']) => ({ language, name, code }),
-)
+const blocks = readBlocks('docs/how-to/from-python.md')
 const shell = blocks.filter(({ language }) => language === 'sh')
 const [install] = shell
 const inShell = (name: string, holds = ''): string =>
@@ -40,18 +38,8 @@ function missing(): string | undefined {
 }
 const reason = missing()
 
-function start(code: string, environment: Readonly<Record<string, string>> = {}) {
-  const { access, care } = stack.description
-  const here = code
-    .replaceAll('http://127.0.0.1:3001', access.baseUrl)
-    .replaceAll('http://127.0.0.1:3002', care.baseUrl)
-  const env = { ...process.env, ACCESS_URL: access.baseUrl, ...environment }
-  const child = spawn('bash', ['-ec', here], { cwd: folder, env, detached: true })
-  let output = ''
-  for (const pipe of [child.stdout, child.stderr])
-    pipe.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  return { child, output: () => output }
-}
+const start = (code: string, environment?: Readonly<Record<string, string>>) =>
+  startBlock(code, folder, environment)
 
 async function run(code: string, environment?: Readonly<Record<string, string>>): Promise<string> {
   const { child, output } = start(code, environment)
@@ -60,16 +48,8 @@ async function run(code: string, environment?: Readonly<Record<string, string>>)
 }
 
 async function write(value: string): Promise<void> {
-  const body = JSON.stringify({ ...RECORD, value, authorId: 'dr-osei' })
-  const timestamp = new Date().toISOString()
-  const { baseUrl, writeSecret } = stack.description.care
-  const signature = createHmac('sha256', writeSecret).update(`${timestamp}.${body}`).digest('hex')
-  const headers = {
-    'content-type': 'application/json',
-    'x-care-timestamp': timestamp,
-    'x-care-signature': signature,
-  }
-  expect((await fetch(`${baseUrl}/write`, { method: 'POST', headers, body })).status).toBe(200)
+  const record = { ...RECORD, value, authorId: 'dr-osei' }
+  expect((await writeRecord(stack.description.care, record)).status).toBe(200)
 }
 
 describe.skipIf(reason !== undefined)(

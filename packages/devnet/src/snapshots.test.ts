@@ -1,10 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AccountCreateTransaction, Hbar, PrivateKey } from '@hiero-ledger/sdk'
 import { scheduleServiceAbi } from '@tallystick/contracts'
+import { manualClock } from '@tallystick/service-kit'
 import { encodeFunctionData, type Hex, parseEther } from 'viem'
 import { afterAll, describe, expect, test } from 'vitest'
+import { keepInFile } from './snapshots.ts'
 import { type Devnet, startDevnet } from './start-devnet.ts'
 import { accountNamed, mirror, rpc, viemClient } from './testing/test-clients.fixture.ts'
 import { LOGGING_CONTRACT, SCHEDULING_CONTRACT } from './testing/tiny-contracts.fixture.ts'
@@ -99,6 +101,21 @@ describe('L22: a ledger that is kept', () => {
     } finally {
       await after.stop()
     }
+  })
+
+  test('L22: what could not be written is written at the end, though nothing has changed since', async () => {
+    const place = join(folder, 'made-later')
+    const clock = manualClock(0)
+    let block = 1
+    const file = join(place, 'state')
+    const snapshots = { take: async () => Buffer.from(`block ${block}`), restore: async () => {} }
+    const ledger = { evm: { newestBlock: () => block } }
+    const keeping = await keepInFile(file, { snapshots, ledger, timers: clock })
+    block = 2
+    await clock.advanceMsSettled(10_000)
+    mkdirSync(place)
+    await keeping.end()
+    expect(readFileSync(file, 'utf8')).toBe('block 2')
   })
 
   test('L22: a file that is no state is refused by its name, and stays as it was', async () => {

@@ -61,7 +61,11 @@ type Snapshots = Pick<Awaited<ReturnType<typeof createSnapshots>>, 'take' | 'res
  */
 export async function keepInFile(
   file: string,
-  parts: { snapshots: Snapshots; ledger: Ledger; timers: Pick<Clock, 'after'> },
+  parts: {
+    snapshots: Snapshots
+    ledger: { evm: Pick<Ledger['evm'], 'newestBlock'> }
+    timers: Pick<Clock, 'after'>
+  },
 ) {
   const { snapshots, timers } = parts
   const newestBlock = (): number => parts.ledger.evm.newestBlock()
@@ -71,9 +75,11 @@ export async function keepInFile(
   let cancel: (() => void) | undefined
 
   async function save(): Promise<void> {
-    if (newestBlock() === savedBlock) return
-    savedBlock = newestBlock()
+    const block = newestBlock()
+    if (block === savedBlock) return
     await write(file, await snapshots.take())
+    // Not before: what could not be written is tried again.
+    savedBlock = block
   }
   const saveLater = (): void => {
     cancel = timers.after(SAVE_MS, () => {

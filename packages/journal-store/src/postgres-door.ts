@@ -240,9 +240,12 @@ export class PostgresDoor {
 
   async #reach(
     address: string,
-    asked: { readonly limits: LineLimits; readonly onUnreachable: (error: Error) => void },
+    {
+      limits,
+      onUnreachable,
+    }: { readonly limits: LineLimits; readonly onUnreachable: (error: Error) => void },
   ): Promise<readonly FoundServer[]> {
-    const { answerMs = this.#options.answerMs ?? ANSWER_MS } = asked.limits
+    const { answerMs = this.#options.answerMs ?? ANSWER_MS } = limits
     const onEnd = (line: PostgresLine): void => {
       if (this.#open.delete(line) && line.wasSilent) this.#silent.add(address)
     }
@@ -255,7 +258,7 @@ export class PostgresDoor {
       if (this.#timelines.note(state)) this.#endOlder(state)
       return [{ line, state }]
     } catch (error) {
-      asked.onUnreachable(error instanceof Error ? error : new Error(String(error)))
+      onUnreachable(error instanceof Error ? error : new Error(String(error)))
       return []
     }
   }

@@ -120,8 +120,8 @@ export function readSecretField(
   expected: string,
   read: (text: string) => { readonly text: string } | { readonly what: string },
 ) {
-  const field = z.string().transform((given, context): Secret => {
-    const reading = read(given)
+  const field = z.string().transform((text, context): Secret => {
+    const reading = read(text)
     if ('text' in reading) return new Secret(reading.text)
     context.addIssue({ code: 'custom', message: `${expected}; it is ${reading.what}` })
     return z.NEVER

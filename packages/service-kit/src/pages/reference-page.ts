@@ -80,15 +80,15 @@ const itemsOf = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
 const nameOf = (reference: string): string => reference.slice(REFERENCE.length)
 
 /** A type in words: `array of string`, `"user" or "assistant"`. */
-function typeOf(schema: Schema): string {
+function typeName(schema: Schema): string {
   const kinds = alternativesOf(schema).map((alternative) => {
     if (alternative.$ref !== undefined) return nameOf(alternative.$ref)
     if (alternative.const !== undefined) return JSON.stringify(alternative.const)
     if (alternative.enum !== undefined)
       return alternative.enum.map((value) => JSON.stringify(value)).join(' or ')
     const [item] = itemsOf(alternative)
-    if (item !== undefined) return `array of ${typeOf(item)}`
-    if (alternative.allOf !== undefined) return alternative.allOf.map(typeOf).join(' and ')
+    if (item !== undefined) return `array of ${typeName(item)}`
+    if (alternative.allOf !== undefined) return alternative.allOf.map(typeName).join(' and ')
     const [type = 'any'] = [alternative.type].flat()
     return alternative.format === undefined ? type : `${type}, ${alternative.format}`
   })
@@ -122,7 +122,7 @@ const anchor = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9
 function fieldTable(caption: string, fields: readonly Field[]): Html | false {
   const rows = fields.map(
     ({ name, isRequired, schema }) =>
-      html`<tr><th scope="row"><code>${name}</code></th><td>${typeOf(schema)}</td><td>${isRequired ? 'yes' : 'no'}</td><td>${schema.description}${schema.default !== undefined && html` Default: <code>${JSON.stringify(schema.default)}</code>.`}</td></tr>`,
+      html`<tr><th scope="row"><code>${name}</code></th><td>${typeName(schema)}</td><td>${isRequired ? 'yes' : 'no'}</td><td>${schema.description}${schema.default !== undefined && html` Default: <code>${JSON.stringify(schema.default)}</code>.`}</td></tr>`,
   )
   return (
     rows.length > 0 &&
@@ -142,7 +142,7 @@ function bodyOf(caption: string, described: Operation['requestBody']): readonly 
 /** A body without fields of its own, such as text or an array of strings. */
 const answerType = (answer: z.infer<typeof content>): string =>
   Object.entries(answer ?? {})
-    .map(([type, { schema: body = {} }]) => `${typeOf(body)} (${type})`)
+    .map(([type, { schema: body = {} }]) => `${typeName(body)} (${type})`)
     .join(', ')
 
 function operationSection(name: string, operation: Operation): Html {

@@ -1,6 +1,6 @@
 /** A handler that puts a price on one Express route (X1). It attaches to the route itself, so there is no path to match. */
 import type { Request, RequestHandler, Response } from 'express'
-import { answerPaidCall, type PaidRoute, textOf } from '../gate/paid-response.ts'
+import { answerPaidCall, type PaidRoute, renderText } from '../gate/paid-response.ts'
 
 type Options<Prepared, Answer, Declined> = PaidRoute<Request, Prepared, Answer, Declined> & {
   /** Sends a paid answer, whose headers are set; by default text as it is, everything else as JSON. */
@@ -33,7 +33,7 @@ export function paidRoute<Prepared, Answer, Declined>(
       })
       if (sendAnswer !== undefined) return sendAnswer(response.set(outcome.headers), outcome.body)
     }
-    const { headers: all, text } = textOf(outcome)
+    const { headers: all, text } = renderText(outcome)
     // Not `send`: it may answer 304, and no middleware may touch the bytes that a header repeats.
     response.set(all).end(text)
   }

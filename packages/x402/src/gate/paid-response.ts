@@ -100,7 +100,7 @@ function problemResponse(
 }
 
 /** The bytes of a response whose caller has no form of its own: text as it is, everything else as JSON. */
-export function textOf(response: PaidResponse<unknown, unknown>): {
+export function renderText(response: PaidResponse<unknown, unknown>): {
   readonly text: string
   readonly headers: Headers
 } {

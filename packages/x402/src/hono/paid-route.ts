@@ -1,6 +1,6 @@
 /** A handler that puts a price on one Hono route (X1). It attaches to the route itself, so there is no path to match. */
 import type { Context } from 'hono'
-import { answerPaidCall, type PaidRoute, textOf } from '../gate/paid-response.ts'
+import { answerPaidCall, type PaidRoute, renderText } from '../gate/paid-response.ts'
 
 type Options<Prepared, Answer, Declined> = PaidRoute<Context, Prepared, Answer, Declined> & {
   /** Makes the response to a paid call, whose headers are set; by default text as it is, everything else as JSON. */
@@ -26,7 +26,7 @@ export function paidRoute<Prepared, Answer, Declined>(
     }
     const outcome = await answerPaidCall(context, headers, options)
     if (outcome.kind === 'declined' && decline !== undefined) return decline(context, outcome.body)
-    const { headers: all, text } = textOf(outcome)
+    const { headers: all, text } = renderText(outcome)
     if (outcome.kind !== 'sold') return new Response(text, { status: outcome.status, headers: all })
     for (const [name, value] of Object.entries(outcome.headers)) context.header(name, value)
     const response = sendAnswer?.(context, outcome.body) ?? context.body(text, 200, all)

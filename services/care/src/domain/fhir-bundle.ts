@@ -97,8 +97,8 @@ function entriesOf(
 ) {
   const { status, systems, type } = options
   const { versionHash } = record
-  const document = { fullUrl: urnOf(versionHash, 'document') }
-  const provenance = { fullUrl: urnOf(versionHash, 'provenance') }
+  const document = { fullUrl: versionUrn(versionHash, 'document') }
+  const provenance = { fullUrl: versionUrn(versionHash, 'provenance') }
   const entries = [
     { ...document, resource: documentOf(record, { status, systems }) },
     { ...provenance, resource: provenanceOf(record, systems, document.fullUrl) },
@@ -128,7 +128,7 @@ function documentOf(
   ]
   const replaced = {
     // The previous version's entry in this very bundle, and what names it anywhere.
-    reference: urnOf(prevHash, 'document'),
+    reference: versionUrn(prevHash, 'document'),
     identifier: { system: systems.versionHash, value: prevHash },
   }
   return {
@@ -183,7 +183,7 @@ const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
 })
 
 /** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
-function urnOf(versionHash: string, kind: 'document' | 'provenance'): string {
+function versionUrn(versionHash: string, kind: 'document' | 'provenance'): string {
   const from = kind === 'document' ? 0 : 16
   const typed = Buffer.from(versionHash, 'hex').subarray(from, from + 16)
   typed[6] = ((typed[6] ?? 0) & 0x0f) | 0x80

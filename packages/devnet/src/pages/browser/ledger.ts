@@ -63,7 +63,7 @@ const link = (path: string, words: string): HTMLElement =>
 const moved = (transfers: readonly Transfer[]): string =>
   hbar(transfers.reduce((sum, { amount }) => sum + Math.max(0, amount), 0))
 
-function stateOf({ deleted, executed_timestamp: executed }: Schedule): HTMLElement | string {
+function describeState({ deleted, executed_timestamp: executed }: Schedule): HTMLElement | string {
   if (deleted) return 'deleted'
   return executed === null ? 'waits' : element('span', {}, 'ran at ', time(executed))
 }
@@ -129,7 +129,7 @@ async function refresh(): Promise<void> {
         link(`schedules/${each.schedule_id}`, each.schedule_id),
         each.payer_account_id ?? '',
         time(each.expiration_time),
-        stateOf(each),
+        describeState(each),
       ]),
     ),
   )

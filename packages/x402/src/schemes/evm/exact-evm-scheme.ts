@@ -97,7 +97,7 @@ function parseTokens(text: string, { decimals }: EvmAsset): bigint | undefined {
 const isAmount = (units: bigint | undefined): units is bigint =>
   units !== undefined && units > 0n && units < 1n << 256n
 
-function unitsOf(terms: TokenPrice, asset: EvmAsset): bigint {
+function readUnits(terms: TokenPrice, asset: EvmAsset): bigint {
   if ('amount' in terms) {
     if (isAmount(terms.amount)) return terms.amount
     throw badArgument('amount', terms.amount, 'base units above 0, in 256 bits')
@@ -130,7 +130,7 @@ export function evmRequirement(
   const isTimeout = Number.isInteger(maxTimeoutSeconds) && maxTimeoutSeconds > 0
   if (!isTimeout || maxTimeoutSeconds > EVM_TIMEOUT_SECONDS_MAX)
     throw badArgument('maxTimeoutSeconds', maxTimeoutSeconds, `1 to ${EVM_TIMEOUT_SECONDS_MAX}`)
-  const amount = unitsOf(terms, asset)
+  const amount = readUnits(terms, asset)
   return {
     scheme: 'exact',
     network: asset.network,

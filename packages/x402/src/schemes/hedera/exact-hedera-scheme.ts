@@ -108,7 +108,7 @@ function isRecordOf(record: LedgerRecord, payment: VerifiedPayment): boolean {
 /** In HBAR, such as `0.5 HBAR`, or in tinybar. */
 type HbarPrice = { readonly price: `${number} HBAR` } | { readonly amountTinybar: bigint }
 
-function tinybarOf(terms: HbarPrice): bigint {
+function readTinybar(terms: HbarPrice): bigint {
   if ('amountTinybar' in terms) {
     if (terms.amountTinybar > 0n) return terms.amountTinybar
     throw badArgument('amountTinybar', terms.amountTinybar, 'an amount above 0')
@@ -137,7 +137,7 @@ export function hederaRequirement(
     throw badArgument('network', network, 'a network such as hedera:testnet')
   for (const [name, account] of Object.entries({ payTo, feePayer }))
     if (!isAccountId(account)) throw badArgument(name, account, 'an account such as 0.0.1001')
-  const amountTinybar = tinybarOf(terms)
+  const amountTinybar = readTinybar(terms)
   return {
     scheme: 'exact',
     network,
