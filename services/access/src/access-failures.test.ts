@@ -1,6 +1,5 @@
 /** The service on a real local ledger while parts of the stack fail. */
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   createServiceCalls,
@@ -69,7 +68,7 @@ describe('503 and 502 of the chain', () => {
 describe('502 of facilitator and mirror node', () => {
   test('X11: with the facilitator down an unpaid payment is 502, the service goes on and says so on /ready', async () => {
     const agent = await stack.agent('no-facilitator')
-    const nobody = await closedUrl()
+    const nobody = `http://127.0.0.1:${await freePort()}`
     const other = await stack.startService({ FACILITATOR_URL: nobody })
     await untilInTime(
       stack,
@@ -123,16 +122,6 @@ describe('502 of facilitator and mirror node', () => {
     await other.stop()
   })
 })
-
-/** An address where nobody listens. */
-async function closedUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}`
-}
 
 async function signedFeePayer(agent: { readonly evmAddress: string }): Promise<string | undefined> {
   const challenge = (await here.call(agent.evmAddress)).body as unknown as {

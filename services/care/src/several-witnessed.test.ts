@@ -37,12 +37,18 @@ describe.skipIf(reason !== undefined)(
       await witness.close()
     })
     it('each checkpoint is shown once, whoever wrote, and every process serves what was cosigned', async () => {
-      for (let size = 1; size <= 4; size += 1) {
+      // The first one a process shows itself, too, unless it hears of it sooner: a witness may have seen more.
+      await writeAt(other, { value: 'v1' })
+      for (const process of [holder, other])
+        await expect.poll(() => at(process, '/verify/witnesses'), POLL).toContain('"size":1')
+      await expect.poll(witness.seen, POLL).toBe(1)
+      const before = witness.requests.length
+      for (let size = 2; size <= 4; size += 1) {
         await writeAt(size % 2 === 0 ? holder : other, { value: `v${size}` })
         await expect.poll(witness.seen, POLL).toBe(size)
       }
-      expect(witness.requests).toEqual(
-        [0, 1, 2, 3].map((old) => `POST /witness/add-checkpoint old ${old}`),
+      expect(witness.requests.slice(before)).toEqual(
+        [1, 2, 3].map((old) => `POST /witness/add-checkpoint old ${old}`),
       )
       for (const path of ['/verify/witnesses', '/verify/checkpoint?cosigned=yes'])
         await expect

@@ -1,5 +1,4 @@
-import { createServer } from 'node:net'
-import { manualClock } from '@tallystick/service-kit'
+import { freePort, manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PaymentPayload } from '../payment.ts'
 import { NETWORK, START_MS, standInTerms } from '../testing/hedera-stand-in.fixture.ts'
@@ -197,12 +196,4 @@ describe('GET /supported', () => {
 
 function kind(network: string, feePayer: string, x402Version = 2): object {
   return { x402Version, scheme: 'exact', network, extra: { feePayer } }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const address = probe.address()
-  await new Promise((resolve) => probe.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -2,24 +2,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '@tallystick/service-kit'
 
 const NGINX = '/usr/sbin/nginx'
 
 /** Why tests behind nginx cannot run here, in parentheses; undefined if they can. */
 export const nginxMissing = existsSync(NGINX) ? undefined : '(no /usr/sbin/nginx)'
-
-/** A TCP port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  await once(server.close(), 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
 
 /** Those of docs/how-to/run-a-clinic.md and no others. */
 const CLINIC_SETTINGS = `
