@@ -29,12 +29,12 @@ type Workspace = {
   readonly hash: string
 }
 
-function hashOf(parts: readonly string[]): string {
+function hashFile(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
 const hashOfFiles = (paths: readonly string[]): string =>
-  hashOf(paths.flatMap((path) => [path, readFileSync(path, 'base64')]))
+  hashFile(paths.flatMap((path) => [path, readFileSync(path, 'base64')]))
 
 function workspaceIn(folder: string, paths: readonly string[]): Workspace {
   const text = readFileSync(`${folder}/package.json`, 'utf8')
@@ -64,7 +64,7 @@ function visibleHashes(): Readonly<Record<string, string>> {
   return Object.fromEntries(
     workspaces.map((workspace) => {
       const seen = withDeclared(workspace, workspaces).map(({ folder, hash }) => folder + hash)
-      return [workspace.folder, hashOf([settings, ...seen.toSorted()])]
+      return [workspace.folder, hashFile([settings, ...seen.toSorted()])]
     }),
   )
 }

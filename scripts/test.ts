@@ -43,13 +43,13 @@ const REPORTS = { test: 'tests.json', 'test:postgres': 'postgres.json' }
 type Task = keyof typeof REPORTS
 
 /** The reports that a task's suites will write. */
-function reportsOf(task: Task): readonly string[] {
+function readReports(task: Task): readonly string[] {
   return globSync('{contracts,packages/*,services/*,e2e,bench}/package.json')
     .filter((file) => Manifest.parse(readJson(file)).scripts?.[task] !== undefined)
     .map((file) => join(dirname(file), 'reports', REPORTS[task]))
 }
 
-function totalsOf(file: string): Totals {
+function countTotals(file: string): Totals {
   if (!existsSync(file)) {
     console.log(`${file}: no report, counted as one failure`)
     return { passed: 0, failed: 1, skipped: 0 }
@@ -99,8 +99,8 @@ const isOnlyPostgres = flags.includes('--only-postgres')
 const wantsPostgres = isOnlyPostgres || flags.includes('--postgres')
 const runsPostgres = wantsPostgres && postgresMissing === undefined
 const reports = [
-  ...(isOnlyPostgres ? [] : reportsOf('test')),
-  ...(runsPostgres ? reportsOf('test:postgres') : []),
+  ...(isOnlyPostgres ? [] : readReports('test')),
+  ...(runsPostgres ? readReports('test:postgres') : []),
 ]
 for (const report of reports) rmSync(report, { force: true })
 
@@ -168,7 +168,7 @@ async function runAll(): Promise<readonly number[]> {
 
 const exitCodes = await runAll()
 const reported = isFiltered ? reports.filter((report) => existsSync(report)) : reports
-const totals = reported.map(totalsOf).reduce(
+const totals = reported.map(countTotals).reduce(
   (sum, run) => ({
     passed: sum.passed + run.passed,
     failed: sum.failed + run.failed,

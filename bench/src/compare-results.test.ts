@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
+import { chooseBetter, compareFigures, describeChange, isFailure } from './compare-results.ts'
 import { type Figure, judgeFigure } from './figure.ts'
 
 /** A cost `ratio` times below its baseline. */
@@ -23,7 +23,7 @@ const rate = (value: number, base: number) =>
     aim: { kind: 'none' },
   })
 
-const kindsOf = (tracked: readonly Figure[], now: readonly Figure[]) =>
+const listKinds = (tracked: readonly Figure[], now: readonly Figure[]) =>
   compareFigures(tracked, now).map(({ kind }) => kind)
 
 describe('a figure against the tracked one', () => {
@@ -41,13 +41,13 @@ describe('a figure against the tracked one', () => {
   ])(
     'a ratio of %s that becomes %s is %s: worse by more than a third fails',
     (tracked, now, kind) => {
-      expect(kindsOf([figure('a', tracked)], [figure('a', now)])).toEqual([kind])
+      expect(listKinds([figure('a', tracked)], [figure('a', now)])).toEqual([kind])
     },
   )
 
   test('a rate is compared like a cost: only the ratio counts, not the value', () => {
-    expect(kindsOf([rate(900, 300)], [rate(90, 30)])).toEqual(['held'])
-    expect(kindsOf([rate(900, 300)], [rate(900, 500)])).toEqual(['worse'])
+    expect(listKinds([rate(900, 300)], [rate(90, 30)])).toEqual(['held'])
+    expect(listKinds([rate(900, 300)], [rate(900, 500)])).toEqual(['worse'])
   })
 
   test('a missing figure fails, a new one does not', () => {
@@ -59,7 +59,7 @@ describe('a figure against the tracked one', () => {
   test('the same name against two baselines is two figures', () => {
     const tracked = [figure('a', 2, 'one'), figure('a', 8, 'two')]
     const now = [figure('a', 2, 'one'), figure('a', 2, 'two')]
-    expect(kindsOf(tracked, now)).toEqual(['held', 'worse'])
+    expect(listKinds(tracked, now)).toEqual(['held', 'worse'])
   })
 
   test('a cost of zero keeps a ratio that JSON can carry, and any cost after it is worse', () => {
@@ -72,13 +72,13 @@ describe('a figure against the tracked one', () => {
     })
     expect(JSON.parse(JSON.stringify(nothing))).toEqual(nothing)
     expect(nothing.met).toBe(true)
-    expect(kindsOf([nothing], [nothing])).toEqual(['held'])
-    expect(kindsOf([nothing], [figure('drift', 60)])).toEqual(['worse'])
+    expect(listKinds([nothing], [nothing])).toEqual(['held'])
+    expect(listKinds([nothing], [figure('drift', 60)])).toEqual(['worse'])
   })
 })
 
 test('the better of two measurements of a figure counts', () => {
-  const better = betterOf([figure('a', 1), figure('b', 5)], [figure('a', 3), figure('b', 2)])
+  const better = chooseBetter([figure('a', 1), figure('b', 5)], [figure('a', 3), figure('b', 2)])
   expect(better.map(({ ratio }) => ratio)).toEqual([3, 5])
 })
 

@@ -19,16 +19,16 @@ type FigureChange =
   | { readonly kind: 'new'; readonly name: string; readonly now: number }
 
 /** One name may stand beside several baselines. */
-const keyOf = ({ baseline, name }: Figure): string => `${name}, against ${baseline.name}`
+const resultKey = ({ baseline, name }: Figure): string => `${name}, against ${baseline.name}`
 
 /** Every figure of either side, in run order, with missing ones at the end. */
 export function compareFigures(
   tracked: readonly Figure[],
   now: readonly Figure[],
 ): readonly FigureChange[] {
-  const ratios = new Map(tracked.map((figure) => [keyOf(figure), figure.ratio]))
+  const ratios = new Map(tracked.map((figure) => [resultKey(figure), figure.ratio]))
   const changes = now.map((figure): FigureChange => {
-    const name = keyOf(figure)
+    const name = resultKey(figure)
     const before = ratios.get(name)
     ratios.delete(name)
     if (before === undefined) return { kind: 'new', name, now: figure.ratio }
@@ -46,10 +46,13 @@ export function compareFigures(
 export const isFailure = ({ kind }: FigureChange): boolean => kind === 'worse' || kind === 'gone'
 
 /** The better of two measurements of one suite, figure by figure: a machine's other load cannot improve one. */
-export function betterOf(first: readonly Figure[], second: readonly Figure[]): readonly Figure[] {
-  const again = new Map(second.map((figure) => [keyOf(figure), figure]))
+export function chooseBetter(
+  first: readonly Figure[],
+  second: readonly Figure[],
+): readonly Figure[] {
+  const again = new Map(second.map((figure) => [resultKey(figure), figure]))
   return first.map((figure) => {
-    const other = again.get(keyOf(figure))
+    const other = again.get(resultKey(figure))
     return other !== undefined && other.ratio > figure.ratio ? other : figure
   })
 }

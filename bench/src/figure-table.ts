@@ -26,13 +26,13 @@ const cells = (figure: Figure, values: FigureValues): readonly string[] => {
   ]
 }
 
-const rowsOf = ({ figures, likeTestnet }: SuiteResult): readonly (readonly string[])[] =>
+const listRows = ({ figures, likeTestnet }: SuiteResult): readonly (readonly string[])[] =>
   figures.map((figure) => cells(figure, likeTestnet?.values ?? {}))
 
 /** A suite's figures as a table for a terminal. */
 export function terminalTable(result: SuiteResult): string {
   const { suite, loadAverage } = result
-  const rows = [HEAD, ...rowsOf(result)]
+  const rows = [HEAD, ...listRows(result)]
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   const lines = rows.map((row) =>
     row
@@ -57,7 +57,7 @@ export function markdownTable(results: readonly SuiteResult[]): string {
       `${suite}: ${runText(run)}, ${machine}${likeTestnet === undefined ? '' : `; like testnet: ${runText(likeTestnet)}`}.`,
   )
   const rows = results.flatMap((result) =>
-    rowsOf(result).map((row) => line([result.suite, ...row])),
+    listRows(result).map((row) => line([result.suite, ...row])),
   )
   const head = ['suite', ...HEAD]
   return [line(head), line(head.map(() => '---')), ...rows, '', runs.join(' ')].join('\n')

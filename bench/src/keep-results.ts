@@ -5,17 +5,17 @@ import { type SuiteResult, suiteResultSchema } from './suite-result.ts'
 const BEGIN = '<!-- figures:begin -->'
 const END = '<!-- figures:end -->'
 
-const fileOf = (suite: string): URL => new URL(`../results/${suite}.json`, import.meta.url)
+const resultsFile = (suite: string): URL => new URL(`../results/${suite}.json`, import.meta.url)
 const readme = new URL('../README.md', import.meta.url)
 
 /** Writes a suite's figures over those of its last run. */
 export function keepResult(result: SuiteResult): void {
-  writeFileSync(fileOf(result.suite), `${JSON.stringify(result, undefined, 2)}\n`)
+  writeFileSync(resultsFile(result.suite), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
 /** A suite's tracked figures, or undefined if there are none. Throws if the file is not a result. */
 export function readResult(suite: string): SuiteResult | undefined {
-  const file = fileOf(suite)
+  const file = resultsFile(suite)
   if (!existsSync(file)) return undefined
   return suiteResultSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
 }

@@ -22,7 +22,7 @@ const REPEATS = 20
 /** Rounds in one payload while an event is filled: each waits for the disk. */
 const FILLED_ROUNDS = 36
 
-export function pickOf(market: string, selection: string): PickRequest {
+export function makePick(market: string, selection: string): PickRequest {
   const parsed = parseMarket({ market, selection })
   if (parsed.kind !== 'market') throw new Error('no market')
   const odds = { kind: 'odds', format: 'decimal', decimal: 2.1, text: '2.1' } as const
@@ -92,7 +92,7 @@ async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
     large: await fill('large', EVENT_PRICES),
     small: await fill('small', EVENT_PRICES / SMALL),
   }
-  const roundOf = async (name: 'large' | 'small'): Promise<number> => {
+  const makeRound = async (name: 'large' | 'small'): Promise<number> => {
     const first = sizes[name]
     sizes[name] += REPEATS
     return (
@@ -116,7 +116,7 @@ async function priceFigures(store: GradingStore): Promise<readonly Figure[]> {
       aim: { kind: 'ratio', times: 0.5 },
     })
   return [
-    figure('a round of ten prices', await roundOf('large'), await roundOf('small')),
+    figure('a round of ten prices', await makeRound('large'), await makeRound('small')),
     figure('a look', await warm(() => lookAt('large')), await warm(() => lookAt('small'))),
   ]
 }
@@ -138,7 +138,7 @@ async function pickFigure(store: GradingStore): Promise<Figure> {
     randomBytes,
   })
   const keep = async (name: string, count: number): Promise<string> => {
-    const pick = pickOf(`soccer/bench.${name}/1x2/ft`, 'home')
+    const pick = makePick(`soccer/bench.${name}/1x2/ft`, 'home')
     const card = await grader.grade(pick)
     let receipt = ''
     for (let from = 0; from < count; from += 500) {
@@ -161,15 +161,15 @@ async function pickFigure(store: GradingStore): Promise<Figure> {
     await keep('large', EVENT_PICKS),
     await keep('small', EVENT_PICKS / SMALL),
   ]
-  const readOf = async (receipt: string): Promise<number> =>
+  const makeRead = async (receipt: string): Promise<number> =>
     (await cpuMs(async () => {
       for (let read = 0; read < REPEATS; read += 1) await grader.cardOf(receipt)
     })) / REPEATS
   return judgeFigure({
     name: `a receipt read, of an event with ${EVENT_PICKS.toLocaleString('en')} picks`,
-    value: await warm(() => readOf(large)),
+    value: await warm(() => makeRead(large)),
     unit: 'ms of CPU',
-    baseline: { name: 'with a hundredth of them', value: await warm(() => readOf(small)) },
+    baseline: { name: 'with a hundredth of them', value: await warm(() => makeRead(small)) },
     aim: { kind: 'ratio', times: 0.5 },
   })
 }

@@ -3,7 +3,7 @@
 // than a third fails.
 import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { betterOf, compareFigures, describeChange, isFailure } from './compare-results.ts'
+import { chooseBetter, compareFigures, describeChange, isFailure } from './compare-results.ts'
 import { type Figure, rounded } from './figure.ts'
 import { terminalTable } from './figure-table.ts'
 import { keepResult, readResult, renewReadme } from './keep-results.ts'
@@ -81,7 +81,7 @@ async function check(suite: string): Promise<boolean> {
     if (!compareFigures(tracked, figures).some(isFailure)) break
     const next = await run(suite)
     print(`${terminalTable(next)}\n`)
-    figures = betterOf(figures, next.figures)
+    figures = chooseBetter(figures, next.figures)
   }
   const changes = compareFigures(tracked, figures)
   for (const change of changes) if (change.kind !== 'held') print(describeChange(change))

@@ -34,7 +34,7 @@ export type LoadPath = '/mcp' | '/bare'
 type LoadAnswer = { readonly text: string; readonly sessionId: string | undefined }
 
 /** Runs `work` for each item, a few at once. */
-export async function eachOf<Item>(
+export async function forEachSession<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
@@ -72,7 +72,7 @@ export class McpLoad {
   /** Opens this many sessions; returns their ids. The bare route opens no session: it only answers the same requests. */
   async openSessions(count: number, path: LoadPath = '/mcp'): Promise<readonly string[]> {
     const ids: string[] = []
-    await eachOf(Array.from({ length: count }), async () => {
+    await forEachSession(Array.from({ length: count }), async () => {
       const { sessionId } = await this.#ask(INITIALIZE, undefined, path)
       if (sessionId === undefined) throw new Error('initialize opened no session')
       await this.#ask({ method: 'notifications/initialized' }, sessionId, path)

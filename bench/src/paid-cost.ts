@@ -21,7 +21,7 @@ type Cost = {
 export type Sign = (server: ServerProcess, count: number) => Promise<readonly Buffer[]>
 
 /** Payments of a cent on the plain route. */
-export const dollarsOf =
+export const toDollars =
   (keys: readonly string[]): Sign =>
   async (server, count) => {
     const url = new URL('/paid', server.url)
@@ -82,12 +82,12 @@ export async function measureTurnAbout<Name extends string>(
   }
   const middle = (name: Name, part: keyof Cost): number =>
     median(rounds.map((costs) => costs[name][part]))
-  const costOf = (name: Name): Cost => ({
+  const measureCost = (name: Name): Cost => ({
     cpuMicros: middle(name, 'cpuMicros'),
     perSecond: middle(name, 'perSecond'),
     singleMs: middle(name, 'singleMs'),
   })
-  return Object.fromEntries(names.map((name) => [name, costOf(name)])) as Record<Name, Cost>
+  return Object.fromEntries(names.map((name) => [name, measureCost(name)])) as Record<Name, Cost>
 }
 
 const PARTS: Readonly<Record<keyof Cost, string>> = {

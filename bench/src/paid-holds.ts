@@ -29,18 +29,19 @@ type Ask = (path: string, body?: object, headers?: Record<string, string>) => Pr
 
 type WireAudit = { readonly picks: readonly object[] }
 
-const jsonOf = async (answer: Promise<Response>): Promise<unknown> => (await answer).json()
+const readJson = async (answer: Promise<Response>): Promise<unknown> => (await answer).json()
 
-function doorsOf(ask: Ask) {
+function listDoors(ask: Ask) {
   return {
     HTTP: {
-      offer: async (body: WireAudit) => (await jsonOf(ask('/api/audit', body))) as PaymentRequired,
+      offer: async (body: WireAudit) =>
+        (await readJson(ask('/api/audit', body))) as PaymentRequired,
       pay: (body: WireAudit, payment: string) =>
         ask('/api/audit', body, { 'payment-signature': payment }),
     },
     MCP: {
       async offer(body: WireAudit) {
-        const { result } = (await jsonOf(ask('/mcp', toolCall(body)))) as {
+        const { result } = (await readJson(ask('/mcp', toolCall(body)))) as {
           readonly result: { readonly structuredContent: PaymentRequired }
         }
         return result.structuredContent
@@ -59,7 +60,7 @@ const toolCall = (body: WireAudit, meta: object = {}) => ({
 })
 
 /** Asks as a new address each time. */
-function askOf(server: ServerProcess): Ask {
+function makeRequest(server: ServerProcess): Ask {
   let requests = 0
   return (path, body, headers) => {
     requests += 1
@@ -89,7 +90,7 @@ async function measureRounds(
   payerKeys: readonly string[],
   audit: WireAudit,
 ): Promise<Map<string, readonly number[]>> {
-  const ask = askOf(server)
+  const ask = makeRequest(server)
   const holds = new Map<string, number[]>()
   const note = async (name: string, serve: () => Promise<Response>): Promise<string> => {
     const { holdMs, text } = await watched(server, serve)
@@ -98,7 +99,7 @@ async function measureRounds(
   }
   for (let round = 0; round < ROUNDS; round += 1) {
     let receipt = ''
-    for (const [name, door] of Object.entries(doorsOf(ask))) {
+    for (const [name, door] of Object.entries(listDoors(ask))) {
       const key = payerKeys[round % payerKeys.length] ?? ''
       const payment = await signDollars(await door.offer(audit), key)
       const text = await note(`warm: a paid audit of 1,000 picks over ${name}`, () =>

@@ -52,7 +52,7 @@ export class ServerProcess {
   }
 
   /** CPU time of the server process while `work` runs, microseconds. */
-  async cpuMicrosOf(work: () => Promise<unknown>): Promise<number> {
+  async readCpuMicros(work: () => Promise<unknown>): Promise<number> {
     const before = await this.figures()
     await work()
     const after = await this.figures()

@@ -43,7 +43,7 @@ export const STAGE_NAMES: readonly string[] = [
 const isFrame = ({ functionName, url }: Frame, name: string, file: string): boolean =>
   functionName === name && url.endsWith(file)
 
-const stageOf = (frame: Frame): string | undefined =>
+const findStage = (frame: Frame): string | undefined =>
   STAGES.find(([, name, file]) => isFrame(frame, name, file))?.[0]
 
 /** The machine's monotonic clock, microseconds: that of profiles. */
@@ -62,11 +62,11 @@ export function stageMicros(
   const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]))
   // Parents come before their children; the innermost stage holds.
   for (const { id, callFrame, children = [] } of profile.nodes) {
-    const stage = stages.get(id) ?? stageOf(callFrame) ?? HTTP
+    const stage = stages.get(id) ?? findStage(callFrame) ?? HTTP
     stages.set(id, stage)
     for (const child of children) {
       const frame = frames.get(child)
-      stages.set(child, (frame && stageOf(frame)) ?? stage)
+      stages.set(child, (frame && findStage(frame)) ?? stage)
     }
   }
   const spent = new Map<string, number>()

@@ -28,9 +28,9 @@ const isLong = process.env['TALLYSTICK_LONG'] === '1' || process.env['FOUNDRY_PR
 /** Calls that the random walk promises in total: the README's figures. */
 const INVARIANT_CALLS_MIN = isLong ? 100_000 : 20_000
 
-const callsOf = (result: TestResult): number => result.kind['Invariant']?.['calls'] ?? 0
+const countCalls = (result: TestResult): number => result.kind['Invariant']?.['calls'] ?? 0
 
-function noteOf(result: TestResult): string {
+function describeNote(result: TestResult): string {
   if (result.status !== 'Success') {
     const example =
       result.counterexample === null ? '' : ` ${JSON.stringify(result.counterexample)}`
@@ -42,12 +42,12 @@ function noteOf(result: TestResult): string {
   return ''
 }
 
-function outcomesOf(suites: Suites): readonly Outcome[] {
+function readOutcomes(suites: Suites): readonly Outcome[] {
   return Object.entries(suites).flatMap(([suite, { test_results: results }]) =>
     Object.entries(results).map(([name, result]) => ({
       name: `${suite.split(':')[1] ?? suite} ${name.split('(')[0] ?? name}`,
       isPassed: result.status === 'Success',
-      note: noteOf(result),
+      note: describeNote(result),
     })),
   )
 }
@@ -61,13 +61,13 @@ function runTests(): readonly Outcome[] {
   }
   const suites = JSON.parse(run.stdout.slice(start)) as Suites
   const results = Object.values(suites).flatMap((suite) => Object.values(suite.test_results))
-  const calls = results.reduce((sum, result) => sum + callsOf(result), 0)
+  const calls = results.reduce((sum, result) => sum + countCalls(result), 0)
   const files = globSync('test/**/*.t.sol', { cwd: contractsFolder })
   const missing = files.filter(
     (file) => !Object.keys(suites).some((suite) => suite.startsWith(file)),
   )
   return [
-    ...outcomesOf(suites),
+    ...readOutcomes(suites),
     { name: 'every test file ran', isPassed: missing.length === 0, note: missing.join(', ') },
     {
       name: `the random walk makes ${INVARIANT_CALLS_MIN} calls or more`,

@@ -16,14 +16,14 @@ function localLinks(text: string): readonly string[] {
 }
 
 /** A heading's anchor. */
-function anchorOf(heading: string): string {
+function headingAnchor(heading: string): string {
   const text = heading.replace(/^#+\s+/, '').toLowerCase()
   return text.replaceAll(/[^\p{L}\p{N}\- _]/gu, '').replaceAll(' ', '-')
 }
 
 function anchorsIn(file: string): readonly string[] {
   const lines = readFileSync(file, 'utf8').split('\n')
-  return lines.filter((line) => /^#+\s/.test(line)).map(anchorOf)
+  return lines.filter((line) => /^#+\s/.test(line)).map(headingAnchor)
 }
 
 describe('documents', () => {

@@ -11,13 +11,13 @@ const CARE = 'services/care/src/'
 const ISSUER = 'packages/issuer/src/'
 const files = new Map(readSources(root, ['.ts']).map(({ path, text }) => [path, text] as const))
 
-const textOf = (path: string): string => {
+const readText = (path: string): string => {
   const text = files.get(path)
   if (text === undefined) throw new Error(`${path} is gone`)
   return text
 }
 const matches = (path: string, pattern: RegExp): readonly string[] =>
-  [...textOf(path).matchAll(pattern)].map(([, found = '']) => found)
+  [...readText(path).matchAll(pattern)].map(([, found = '']) => found)
 
 /** The method whose requests a schema of the SDK reads. */
 function methodBySchema(name: string): string {
@@ -40,7 +40,7 @@ function everyDoor(): ReadonlySet<string> {
     ...matches(`${CARE}mcp/${file}.ts`, /'((?:[a-z]+\/)+[a-zA-Z]+)'/g),
     ...matches(`${CARE}mcp/${file}.ts`, /\bmethod\((\w+RequestSchema),/g).map(methodBySchema),
   ])
-  const inputs = /TOOL_INPUTS = \{\n(.*?)\n\}/s.exec(textOf(`${CARE}wire/mcp.ts`))?.[1] ?? ''
+  const inputs = /TOOL_INPUTS = \{\n(.*?)\n\}/s.exec(readText(`${CARE}wire/mcp.ts`))?.[1] ?? ''
   const tools = [...inputs.matchAll(/^ {2}([a-z_]+):/gm)].map(([, name]) => `tool ${name}`)
   const verbs = [...files.keys()].filter((path) =>
     /^services\/care\/src\/command\/\w.*-verbs?\.ts$/.test(path),
@@ -313,5 +313,5 @@ it('every door of care and of the sign-in server is among those of some kind, an
 })
 
 it.each(Object.entries(KINDS))('%s: its tests are there', (_, { tests }) => {
-  expect(tests.filter(([path, title]) => !textOf(path).includes(`${title}'`))).toEqual([])
+  expect(tests.filter(([path, title]) => !readText(path).includes(`${title}'`))).toEqual([])
 })

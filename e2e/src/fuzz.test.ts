@@ -9,7 +9,7 @@ import { careToken, writeSignature } from './care-writer.ts'
 import { eventually } from './eventually.ts'
 import { faultOf } from './fuzz/fault-of.ts'
 import { type FuzzedRequest, requestFor } from './fuzz/fuzzed-request.ts'
-import { operationsOf } from './fuzz/operations.ts'
+import { listOperations } from './fuzz/operations.ts'
 import { FuzzedSender } from './fuzz/send-fuzzed.ts'
 import { leaksIn } from './soak/judge-vitals.ts'
 import { readVitals, type Vitals } from './soak/service-vitals.ts'
@@ -93,7 +93,7 @@ describe.each(SERVICES)('%s', (service) => {
   it('answers any request as its OpenAPI document allows, never with 500, and releases every connection', async () => {
     const { baseUrl } = stack.description[service]
     const document: unknown = await (await fetch(`${baseUrl}/openapi.json`)).json()
-    const operations = operationsOf(document)
+    const operations = listOperations(document)
     const anyCall = fc.record({
       request: fc.oneof(...operations.map(requestFor)),
       isRightful: fc.boolean(),

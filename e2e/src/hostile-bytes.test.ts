@@ -32,10 +32,10 @@ beforeAll(async () => {
   for (const service of SERVICES) handlesBefore.set(service, await openHandles(service))
 })
 
-const urlOf = (service: Service): string => stack.description[service].baseUrl
+const makeUrl = (service: Service): string => stack.description[service].baseUrl
 
 async function metric(service: Service, name: string): Promise<number> {
-  const text = await (await fetch(`${urlOf(service)}/metrics`)).text()
+  const text = await (await fetch(`${makeUrl(service)}/metrics`)).text()
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
@@ -107,7 +107,7 @@ describe.each(SERVICES)('%s', (service) => {
   it.each(Object.entries(MALFORMED))(
     'S5: %s is one 400, and what follows it is not read',
     async (_title, bytesFor) => {
-      const exchange = await exchangeBytes(urlOf(service), { bytes: bytesFor(service) })
+      const exchange = await exchangeBytes(makeUrl(service), { bytes: bytesFor(service) })
       expect(exchange.answers).toHaveLength(1)
       expectRefusal(exchange.answers[0], 400)
       expect(exchange.isClosedByService).toBe(true)
@@ -119,7 +119,7 @@ describe.each(SERVICES)('%s', (service) => {
     async (_title, body) => {
       const head = ['transfer-encoding: chunked', JSON_TYPE]
       const bytes = post(service, head, `${body}${SMUGGLED}`)
-      const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
+      const { answers, isClosedByService } = await exchangeBytes(makeUrl(service), { bytes })
       expectRefusal(answers[0], [...REFUSALS, 431])
       for (const { status } of answers) expect([...REFUSALS, 431]).toContain(status)
       expect(isClosedByService).toBe(true)
@@ -128,19 +128,19 @@ describe.each(SERVICES)('%s', (service) => {
 
   it('a header cannot inject headers into the answer', async () => {
     for (const path of ['/health?x=%0d%0aset-cookie:%20a=b', '/%0d%0aset-cookie:%20a=b']) {
-      const { answers } = await exchangeBytes(urlOf(service), { bytes: get(path, [CLOSE]) })
+      const { answers } = await exchangeBytes(makeUrl(service), { bytes: get(path, [CLOSE]) })
       expect(answers).toHaveLength(1)
       expect(answers[0]?.head.toLowerCase()).not.toContain('set-cookie')
     }
     const named = ['origin: https://a.example\tset-cookie: a=b', 'x-request-id: chosen', CLOSE]
-    const { answers } = await exchangeBytes(urlOf(service), { bytes: get('/health', named) })
+    const { answers } = await exchangeBytes(makeUrl(service), { bytes: get('/health', named) })
     expect(answers[0]?.status).toBe(200)
     expect(answers[0]?.head).not.toMatch(/^set-cookie|x-request-id: chosen/im)
   })
 
   it('HTTP/1.0 is answered, and the connection closed', async () => {
     const bytes = 'GET /health HTTP/1.0\r\n\r\n'
-    const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
+    const { answers, isClosedByService } = await exchangeBytes(makeUrl(service), { bytes })
     expect([answers.length, answers[0]?.status, isClosedByService]).toEqual([1, 200, true])
   })
 
@@ -148,7 +148,7 @@ describe.each(SERVICES)('%s', (service) => {
     for (const target of ['http://user:secret@evil.example/health', 'http://user:secret@x/write'])
       for (const method of ['GET', 'POST']) {
         const bytes = `${method} ${target} HTTP/1.1\r\nhost: x\r\n${CLOSE}\r\n\r\n`
-        const { answers } = await exchangeBytes(urlOf(service), { bytes })
+        const { answers } = await exchangeBytes(makeUrl(service), { bytes })
         expect(answers).toHaveLength(1)
         expect([200, 400, 401, 404, 405]).toContain(answers[0]?.status)
         expect(answers[0]?.body).not.toContain('secret')
@@ -157,18 +157,18 @@ describe.each(SERVICES)('%s', (service) => {
 
   it('CONNECT gets no tunnel', async () => {
     const bytes = 'CONNECT evil.example:443 HTTP/1.1\r\nhost: evil.example:443\r\n\r\n'
-    const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
+    const { answers, isClosedByService } = await exchangeBytes(makeUrl(service), { bytes })
     for (const { status } of answers) expect(status).toBeGreaterThanOrEqual(400)
     expect(isClosedByService).toBe(true)
   })
 
   it('Expect: 100-continue is answered in order; any other expectation is refused', async () => {
-    const refused = await exchangeBytes(urlOf(service), {
+    const refused = await exchangeBytes(makeUrl(service), {
       bytes: post(service, ['expect: 100-continue', 'content-length: 1', JSON_TYPE, CLOSE], '{'),
     })
     expect(refused.answers).toHaveLength(1)
     expectRefusal(refused.answers[0], REFUSALS)
-    const unknown = await exchangeBytes(urlOf(service), {
+    const unknown = await exchangeBytes(makeUrl(service), {
       bytes: get('/health', ['expect: a-miracle', CLOSE]),
     })
     expect(unknown.answers.map(({ status }) => status)).toEqual([417])
@@ -177,7 +177,7 @@ describe.each(SERVICES)('%s', (service) => {
   it('200 pipelined requests are answered in order', async () => {
     const pair = get('/health') + get('/nowhere')
     const bytes = pair.repeat(99) + get('/health') + get('/nowhere', [CLOSE])
-    const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
+    const { answers, isClosedByService } = await exchangeBytes(makeUrl(service), { bytes })
     const statuses = answers.map(({ status }) => status)
     expect(statuses).toEqual(Array.from({ length: 100 }, () => [200, 404]).flat())
     expect(isClosedByService).toBe(true)
@@ -185,7 +185,7 @@ describe.each(SERVICES)('%s', (service) => {
 
   it('garbage after a request ends the connection, and nothing after it is answered', async () => {
     const bytes = `${get('/health').repeat(3)}\x00\x01garbage\r\n\r\n${SMUGGLED}`
-    const { answers, isClosedByService } = await exchangeBytes(urlOf(service), { bytes })
+    const { answers, isClosedByService } = await exchangeBytes(makeUrl(service), { bytes })
     // Node drops the answers that are still in the queue when it meets garbage in the same packet: 400 may come alone.
     const statuses = answers.map(({ status }) => status)
     expect(statuses.at(-1)).toBe(400)
@@ -198,7 +198,7 @@ describe.each(SERVICES)('%s', (service) => {
       get('/health', [`x: ${'a'.repeat(64_000)}`]),
       get(`/${'a'.repeat(64_000)}`),
     ]) {
-      const { answers } = await exchangeBytes(urlOf(service), { bytes })
+      const { answers } = await exchangeBytes(makeUrl(service), { bytes })
       expect(answers).toHaveLength(1)
       expectRefusal(answers[0], 431)
     }
@@ -206,11 +206,11 @@ describe.each(SERVICES)('%s', (service) => {
 
   it('a body announced or sent over the limit is refused before it is read', async () => {
     const announced = post(service, ['content-length: 99999999999', JSON_TYPE], '{')
-    const whole = await exchangeBytes(urlOf(service), { bytes: announced, answers: 1 })
+    const whole = await exchangeBytes(makeUrl(service), { bytes: announced, answers: 1 })
     expect(REFUSALS).toContain(whole.answers[0]?.status)
     const sent = `900000\r\n${'a'.repeat(0x900000)}\r\n0\r\n\r\n`
     const chunked = post(service, ['transfer-encoding: chunked', JSON_TYPE, CLOSE], sent)
-    const other = await exchangeBytes(urlOf(service), { bytes: chunked, answers: 1 })
+    const other = await exchangeBytes(makeUrl(service), { bytes: chunked, answers: 1 })
     // The service may cut the connection before a sender that does not read has seen why.
     const statuses = other.answers.map(({ status }) => status)
     expect(statuses.filter((status) => !REFUSALS.includes(status))).toEqual([])
@@ -224,7 +224,7 @@ describe.each(SERVICES)('%s', (service) => {
       await Promise.all(
         cuts
           .slice(at, at + HELD)
-          .map((bytes) => exchangeBytes(urlOf(service), { bytes, hangUp: true })),
+          .map((bytes) => exchangeBytes(makeUrl(service), { bytes, hangUp: true })),
       )
     expect(await becomesQuiet(service)).toBe(true)
   })
@@ -238,16 +238,16 @@ describe.each(SERVICES)('%s', (service) => {
     const sockets = await Promise.all(
       halves.flatMap((half) =>
         Array.from({ length: HELD }, async () => {
-          const socket = await openSocket(urlOf(service))
+          const socket = await openSocket(makeUrl(service))
           socket.write(half)
           return socket
         }),
       ),
     )
-    expect((await fetch(`${urlOf(service)}/health`)).status).toBe(200)
+    expect((await fetch(`${makeUrl(service)}/health`)).status).toBe(200)
     // Byte by byte, as slowly as it likes: the answer does not come yet.
     for (const socket of sockets) socket.write('x')
-    expect((await fetch(`${urlOf(service)}/health`)).status).toBe(200)
+    expect((await fetch(`${makeUrl(service)}/health`)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
     expect(await becomesQuiet(service)).toBe(true)
   })
@@ -256,7 +256,7 @@ describe.each(SERVICES)('%s', (service) => {
     const pid = stack.description.process.children[service]
     expect(pid !== undefined && isRunning(pid)).toBe(true)
     expect(await becomesQuiet(service)).toBe(true)
-    expect((await fetch(`${urlOf(service)}/health`)).status).toBe(200)
+    expect((await fetch(`${makeUrl(service)}/health`)).status).toBe(200)
     const log = readFileSync(join(dirname(stack.stackFile), 'logs', `${service}.log`), 'utf8')
     expect(log.split('\n').filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([])
     expect(log).not.toContain('user:secret')

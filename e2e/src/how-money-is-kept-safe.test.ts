@@ -18,7 +18,7 @@ const points = page
   }))
 
 /** Whether a file has a test with that title: a Solidity function, or a quoted text. */
-function isTestOf(file: string, title: string): boolean {
+function isTestFor(file: string, title: string): boolean {
   if (!existsSync(join(root, file))) return false
   const source = readFileSync(join(root, file), 'utf8')
   if (file.endsWith('.t.sol')) return source.includes(`function ${title}(`)
@@ -32,6 +32,6 @@ describe('docs/how-money-is-kept-safe.md claims only what a test shows', () => {
 
   it.each(points)('$claim', ({ tests }) => {
     expect(tests).not.toEqual([])
-    expect(tests.filter(({ file, title }) => !isTestOf(file, title))).toEqual([])
+    expect(tests.filter(({ file, title }) => !isTestFor(file, title))).toEqual([])
   })
 })

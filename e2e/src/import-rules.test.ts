@@ -44,7 +44,7 @@ const Manifest = z.object({
   peerDependencies: Versions,
 })
 
-function manifestOf(folder: string): z.infer<typeof Manifest> {
+function readManifest(folder: string): z.infer<typeof Manifest> {
   const file = join(root, folder === 'scripts' ? '' : folder, 'package.json')
   return Manifest.parse(JSON.parse(readFileSync(file, 'utf8')))
 }
@@ -72,7 +72,7 @@ const isShown = (file: string): boolean => file.endsWith('/pages/first-request.t
 const IMPORT =
   /^(?:import|export)\b[^'"`;]*? from '([^'\n]+)'|^import '([^'\n]+)'|\b(?:import|url\)\.resolve|import\.meta\.resolve)\(\s*'([^'\n]+)',?\s*\)/gm
 
-function importsOf(file: string): readonly string[] {
+function listImports(file: string): readonly string[] {
   const found = readFileSync(join(root, file), 'utf8').matchAll(IMPORT)
   return [...found].map(([, named, bare, called]) => named ?? bare ?? called ?? '')
 }
@@ -80,7 +80,7 @@ function importsOf(file: string): readonly string[] {
 /** The packages, ours and npm's, that a file imports. */
 function packagesIn(file: string): readonly string[] {
   if (isShown(file)) return []
-  const outside = importsOf(file).filter((target) => !/^(?:\.|\/|node:|file:)/.test(target))
+  const outside = listImports(file).filter((target) => !/^(?:\.|\/|node:|file:)/.test(target))
   return outside.map((target) => {
     const [scope = '', name] = target.split('/')
     return scope.startsWith('@') ? `${scope}/${name}` : scope
@@ -92,7 +92,7 @@ const sourcesIn = (folder: string): readonly string[] =>
 
 /** Imports of packages that the importing package does not list. */
 function undeclaredIn(folder: string): readonly string[] {
-  const { name, dependencies, devDependencies, peerDependencies } = manifestOf(folder)
+  const { name, dependencies, devDependencies, peerDependencies } = readManifest(folder)
   const isAround = AROUND.includes(folder)
   return sourcesIn(folder).flatMap((file) => {
     const isForTests = isAround || isOfTests(file)
@@ -106,7 +106,7 @@ function undeclaredIn(folder: string): readonly string[] {
 
 /** Packages that a manifest names but nothing in its folder imports. */
 function unusedIn(folder: string): readonly string[] {
-  const { dependencies, devDependencies } = manifestOf(folder)
+  const { dependencies, devDependencies } = readManifest(folder)
   const imported = new Set(sourcesIn(folder).flatMap(packagesIn))
   return Object.keys({ ...dependencies, ...devDependencies }).filter(
     (name) => !imported.has(name) && !NOT_IMPORTED.test(name),
@@ -115,7 +115,7 @@ function unusedIn(folder: string): readonly string[] {
 
 describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
   it('depends only on the workspace packages it may import', () => {
-    const { dependencies } = manifestOf(folder)
+    const { dependencies } = readManifest(folder)
     const ours = Object.keys(dependencies).filter((name) => name.startsWith(SCOPE))
     const permitted = allowed.map((name) => SCOPE + name)
     expect(ours.filter((name) => !permitted.includes(name))).toEqual([])
@@ -132,7 +132,7 @@ describe.each(Object.entries(ALLOWED))('%s', (folder, allowed) => {
 
   it('imports no file of another package by its path', () => {
     const strays = sourcesIn(folder).flatMap((file) =>
-      importsOf(file)
+      listImports(file)
         .filter((target) => target.startsWith('.'))
         .map((target) => normalize(join(dirname(file), target)))
         .filter((target) => !target.startsWith(`${folder}/`) && target !== TEST_SETTINGS)

@@ -34,7 +34,7 @@ const newAgent = (name: string): Promise<DevnetAccount> =>
 const accessUrl = (agent: DevnetAccount): string =>
   `${stack.baseUrls[0]}/api/svc/access?agent=${agent.evmAddress}`
 
-async function statusOf(agent: DevnetAccount): Promise<number> {
+async function readStatus(agent: DevnetAccount): Promise<number> {
   const answer = await fetch(accessUrl(agent))
   await answer.body?.cancel()
   return answer.status
@@ -47,7 +47,7 @@ async function statusesUntil(
 ): Promise<ReadonlySet<number>> {
   const statuses = new Set<number>()
   const isOver = async () => {
-    const status = await statusOf(agent)
+    const status = await readStatus(agent)
     statuses.add(status)
     return wanted.includes(status)
   }
@@ -151,7 +151,7 @@ it('X9: the facilitator is killed while the network holds the payment: pending u
   const { answered } = await startHeldPayment(agent)
   await stack.kill('facilitator')
   expect(await answered).toBe(502)
-  expect(await statusOf(agent)).toBe(502)
+  expect(await readStatus(agent)).toBe(502)
   stack.devnet.controls.holdConsensus(false)
   expect([...(await statusesUntil([200], agent))]).not.toContain(402)
   expect(await spentTinybar(agent)).toBe(PURCHASE_TINYBAR)

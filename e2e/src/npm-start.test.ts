@@ -4,7 +4,7 @@ import { ended, spawnScript } from './spawned-stack.ts'
 
 const stack = inject('stack')
 
-async function statusOf(url: string): Promise<number> {
+async function readStatus(url: string): Promise<number> {
   const response = await fetch(url)
   await response.body?.cancel()
   return response.status
@@ -13,9 +13,9 @@ async function statusOf(url: string): Promise<number> {
 describe('npm start', () => {
   it('starts the ledger, the facilitator and every service that exists', async () => {
     const { access, facilitator, ledger } = stack.description
-    expect(await statusOf(`${access.baseUrl}/ready`)).toBe(200)
-    expect(await statusOf(`${facilitator.url}/supported`)).toBe(200)
-    expect(await statusOf(`${ledger.mirrorUrl}/api/v1/accounts/${access.payTo}`)).toBe(200)
+    expect(await readStatus(`${access.baseUrl}/ready`)).toBe(200)
+    expect(await readStatus(`${facilitator.url}/supported`)).toBe(200)
+    expect(await readStatus(`${ledger.mirrorUrl}/api/v1/accounts/${access.payTo}`)).toBe(200)
   })
 
   it('writes its description for scripts and agents with mode 0600', () => {

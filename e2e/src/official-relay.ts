@@ -10,7 +10,7 @@ import { IMITATED_RELAY } from '../../packages/devnet/src/rpc/imitated-relay.ts'
 import { devnetAccount } from '../../scripts/stack/recipes.ts'
 import { eventually } from './eventually.ts'
 import type { OwnEdge } from './replica-stack.ts'
-import { ended, outputOf } from './spawned-stack.ts'
+import { ended, readOutput } from './spawned-stack.ts'
 
 const folder = process.env['HEDERA_RELAY_DIR']
 
@@ -49,7 +49,7 @@ export async function startOfficialRelay(devnet: Devnet): Promise<OwnEdge> {
       npm_package_version: IMITATED_RELAY.version,
     },
   })
-  const output = outputOf(child)
+  const output = readOutput(child)
   const rpcUrl = `http://127.0.0.1:${port}`
   const isAnswering = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`the relay ended:\n${output()}`)

@@ -63,14 +63,14 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** The packages that a file of JavaScript imports. */
-const importsOf = (text: string): readonly string[] =>
+const listImports = (text: string): readonly string[] =>
   [
     ...text.matchAll(/^(?:import|export)\b[^'"]*?\bfrom ['"]([^'".][^'"]*)['"]/gm),
     ...text.matchAll(/\bimport\(['"]([^'".][^'"]*)['"]\)/g),
     ...text.matchAll(/^import ['"]([^'".][^'"]*)['"]/gm),
   ].flatMap(([, name]) => name ?? [])
 
-const packageOf = (name: string): string =>
+const findPackage = (name: string): string =>
   name
     .split('/')
     .slice(0, name.startsWith('@') ? 2 : 1)
@@ -131,7 +131,7 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
     // A declaration needs the types of what it names, which for some are a package of their own.
     const typesMissing = (file: string, name: string): boolean => {
-      const types = `@types/${packageOf(name)}`
+      const types = `@types/${findPackage(name)}`
       return (
         file.endsWith('.d.ts') &&
         manifest.devDependencies?.[types] !== undefined &&
@@ -141,9 +141,9 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
     const missing = files
       .filter((file) => file.endsWith('.js') || file.endsWith('.d.ts'))
       .flatMap((file) =>
-        importsOf(readFileSync(join(place, file), 'utf8'))
+        listImports(readFileSync(join(place, file), 'utf8'))
           .filter((name) => !isBuiltin(name))
-          .filter((name) => declared[packageOf(name)] === undefined || typesMissing(file, name)),
+          .filter((name) => declared[findPackage(name)] === undefined || typesMissing(file, name)),
       )
     expect([...new Set(missing)]).toEqual([])
   })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inject } from 'vitest'
-import { outputOf, root } from './spawned-stack.ts'
+import { readOutput, root } from './spawned-stack.ts'
 
 type PageBlock = { readonly language: string; readonly name: string; readonly code: string }
 
@@ -27,5 +27,5 @@ export function startBlock(
     .replaceAll('http://127.0.0.1:3003', grading.baseUrl)
   const env = { ...process.env, ACCESS_URL: access.baseUrl, ...environment }
   const child = spawn('bash', ['-ec', here], { cwd: folder, env, detached: true })
-  return { child, output: outputOf(child) }
+  return { child, output: readOutput(child) }
 }

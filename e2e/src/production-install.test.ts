@@ -15,7 +15,7 @@ const installs = new Map<string, ProductionInstall>()
 const running: RunningProgram[] = []
 
 /** Installs each of the compose file's images once. */
-function installOf(service: string): ProductionInstall {
+function installService(service: string): ProductionInstall {
   const known = installs.get(service)
   if (known !== undefined) return known
   const made = installForProduction(service)
@@ -50,7 +50,7 @@ describe.each([
   ['issuer', []],
 ])('a production install of %s alone', (service, services) => {
   it('contains no test, no other service and no development tool', () => {
-    const { folder } = installOf(service)
+    const { folder } = installService(service)
     const place = join(folder, 'services')
     expect(existsSync(place) ? readdirSync(place) : []).toEqual(services)
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -64,12 +64,12 @@ describe.each([
   })
 
   it('has no library for keys but libsecp256k1, natively or in WebAssembly', () => {
-    const installed = readdirSync(join(installOf(service).folder, 'node_modules', '.pnpm'))
+    const installed = readdirSync(join(installService(service).folder, 'node_modules', '.pnpm'))
     expect(installed.filter((name) => name.startsWith('elliptic'))).toEqual([])
   })
 
   it('without its environment names every missing variable, and ends', async () => {
-    const program = installOf(service).run({ environment: {} })
+    const program = installService(service).run({ environment: {} })
     await eventually(() => program.child.exitCode !== null)
     expect(program.child.exitCode).toBe(1)
     expect(program.output()).toContain('The configuration is not usable')
@@ -91,14 +91,14 @@ describe('what the containers run under the local profile, run outside them', ()
   }
 
   /** The environment of docker-compose.yml, with the containers' addresses replaced by local ones. */
-  function environmentOf(name: string, own: Readonly<Record<string, string>> = {}) {
+  function makeEnvironment(name: string, own: Readonly<Record<string, string>> = {}) {
     const places: readonly (readonly [string, string])[] = [
       ['ledger:7546', `127.0.0.1:${ports.rpc}`],
       ['ledger:5551', `127.0.0.1:${ports.mirror}`],
       ['ledger:50211', `127.0.0.1:${ports.consensus}`],
       ['ledger:8546', `127.0.0.1:${ports.xlayer}`],
       ['facilitator:8080', `127.0.0.1:${ports.facilitator}`],
-      ['/data', installOf(compose[name]?.build?.args.SERVICE ?? '').dataFolder],
+      ['/data', installService(compose[name]?.build?.args.SERVICE ?? '').dataFolder],
     ]
     const here = (text: string) =>
       places.reduce((value, [there, place]) => value.replace(there, place), text)
@@ -116,7 +116,7 @@ describe('what the containers run under the local profile, run outside them', ()
       PORT: String(ports[name]),
       ...(name === 'facilitator' ? {} : { BASE_URL: url }),
     }
-    const program = installOf(name).run({ environment: environmentOf(name, place) })
+    const program = installService(name).run({ environment: makeEnvironment(name, place) })
     running.push(program)
     await eventually(() => answers(`${url}/health`, program))
     return url
@@ -127,17 +127,17 @@ describe('what the containers run under the local profile, run outside them', ()
     const { rpc, mirror, consensus, xlayer } = ports
     const listen = { rpc, mirror, consensus, xlayer }
     const flags = Object.entries(listen).flatMap(([name, port]) => [`--${name}-port`, `${port}`])
-    const ledger = installOf('devnet').run({ flags, environment: {} })
+    const ledger = installService('devnet').run({ flags, environment: {} })
     running.push(ledger)
     await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger))
   })
 
   it('the contract is deployed at the address in deploy/local.env', async () => {
     const { entrypoint, command } = compose['deploy-contract'] ?? {}
-    const deployment = installOf('access').run({
+    const deployment = installService('access').run({
       entry: entrypoint?.slice(1) ?? [],
       flags: command ?? [],
-      environment: environmentOf('deploy-contract'),
+      environment: makeEnvironment('deploy-contract'),
     })
     await eventually(() => deployment.child.exitCode !== null)
     expect(deployment.child.exitCode, deployment.output()).toBe(0)
@@ -162,7 +162,7 @@ describe('what the containers run under the local profile, run outside them', ()
     const url = await start('care')
     for (const path of ['/ready', '/verify', '/LICENSE', '/CHANGELOG.md', '/vectors/chain.json'])
       expect((await fetch(url + path)).status, path).toBe(200)
-    expect(readdirSync(installOf('care').dataFolder)).toContain('care.db')
+    expect(readdirSync(installService('care').dataFolder)).toContain('care.db')
   })
 
   it('grading keeps its ledger in its data folder, and charges a cent', async () => {
@@ -173,7 +173,7 @@ describe('what the containers run under the local profile, run outside them', ()
     expect((await fetch(`${url}/api/grade`, { method: 'POST' })).status).toBe(402)
     for (const path of ['/', '/calibration', '/try', '/method', '/docs/', '/openapi.json'])
       expect((await fetch(url + path)).status, path).toBe(200)
-    expect(readdirSync(installOf('grading').dataFolder)).toContain('grading.db')
+    expect(readdirSync(installService('grading').dataFolder)).toContain('grading.db')
   })
 
   it('C27: the sign-in tells of itself by discovery, from an install and a data folder of its own', async () => {
@@ -184,7 +184,7 @@ describe('what the containers run under the local profile, run outside them', ()
       expect(metadata).toMatchObject({ issuer: url, code_challenge_methods_supported: ['S256'] })
       expect((await fetch(metadata.jwks_uri)).status).toBe(200)
     }
-    expect(readdirSync(installOf('issuer').dataFolder)).toContain('issuer.db')
+    expect(readdirSync(installService('issuer').dataFolder)).toContain('issuer.db')
   })
 
   it('each ends with 0 when told to', async () => {

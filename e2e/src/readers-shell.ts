@@ -1,7 +1,7 @@
 // The shell of a person who follows a page of the docs in a clone of the repository.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { eventually } from './eventually.ts'
-import { ended, outputOf } from './spawned-stack.ts'
+import { ended, readOutput } from './spawned-stack.ts'
 
 /** What a command says that did nothing since an answer was lost: a person runs it again. */
 const DID_NOTHING = /Nothing was signed|does not answer|No ledger answers|cannot try it/
@@ -30,7 +30,7 @@ export function readersShell(folder: string) {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    const started = { child, output: outputOf(child) }
+    const started = { child, output: readOutput(child) }
     running.push(started)
     return started
   }

@@ -22,7 +22,7 @@ function runnableBlocks(language: 'js' | 'sh'): readonly string[] {
   return [...text.matchAll(fence)].map(([, code = '']) => code)
 }
 
-async function outputOf(program: string, words: readonly string[]): Promise<string> {
+async function readOutput(program: string, words: readonly string[]): Promise<string> {
   const child = spawn(program, words, { cwd: folder, stdio: 'pipe' })
   let output = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -33,7 +33,7 @@ async function outputOf(program: string, words: readonly string[]): Promise<stri
 
 async function run(code: string): Promise<string> {
   writeFileSync(join(folder, 'block.mjs'), code)
-  return await outputOf(process.execPath, ['block.mjs'])
+  return await readOutput(process.execPath, ['block.mjs'])
 }
 
 /** A block with only its ports changed: a test's stack does not use the documented ones. */
@@ -43,7 +43,7 @@ async function runInShell(code: string): Promise<string> {
     .replaceAll('http://127.0.0.1:3001', access.baseUrl)
     .replaceAll('http://127.0.0.1:3002', care.baseUrl)
     .replaceAll('http://127.0.0.1:3003', grading.baseUrl)
-  return await outputOf('bash', ['-c', here])
+  return await readOutput('bash', ['-c', here])
 }
 
 it("the README's first request pays once with the official client and gets in, and stays in", async () => {

@@ -74,7 +74,7 @@ export async function startReplicaStack(
   const facilitatorPort = await freePort()
   const ports = await Promise.all(recorders.map(() => freePort()))
   const baseUrls = ports.map((port) => `http://127.0.0.1:${port}`)
-  const recipeOf = (at: number): ServiceRecipe => {
+  const makeRecipe = (at: number): ServiceRecipe => {
     const place = { access: ports[at] ?? 0, facilitator: facilitatorPort }
     const { environment, ...recipe } = accessRecipe(devnet, { ports: place, contract })
     return {
@@ -99,7 +99,7 @@ export async function startReplicaStack(
   const start = async (which: number | 'facilitator'): Promise<void> => {
     starts += 1
     const recipe =
-      which === 'facilitator' ? facilitatorRecipe({ devnet }, facilitatorPort) : recipeOf(which)
+      which === 'facilitator' ? facilitatorRecipe({ devnet }, facilitatorPort) : makeRecipe(which)
     const logFile = join(logFolder, `${which}-${starts}.log`)
     const service = spawnService({ ...recipe, logFile, isWatching: false })
     processes.set(which, service)

@@ -59,7 +59,7 @@ function headBytes({ headers, status, statusText }: Response): number {
 type Call = { readonly method: string; readonly path: string }
 
 /** Every operation of the reference, what all services serve besides, and what none serves. */
-async function callsOf(service: Service): Promise<readonly Call[]> {
+async function listCalls(service: Service): Promise<readonly Call[]> {
   const reference = (await (await fetch(`${direct(service)}/openapi.json`)).json()) as {
     paths: Record<string, object>
   }
@@ -98,7 +98,7 @@ describe.skipIf(nginxMissing !== undefined)(
   () => {
     it.each(SERVICES)('the head of every answer of %s is short enough', async (service) => {
       expect(BASE_URL).toHaveLength(100)
-      const calls = await callsOf(service)
+      const calls = await listCalls(service)
       expect(calls.length).toBeGreaterThan(10)
       const tooLong: unknown[] = []
       for (const { method, path } of calls) {

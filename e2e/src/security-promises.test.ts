@@ -15,7 +15,7 @@ const files = new Map(
 )
 
 /** The rows of tables without their heads, the points of lists, and the paragraphs, that promise something. */
-function promisesOf(document: string): readonly string[] {
+function listPromises(document: string): readonly string[] {
   const text = files.get(document) ?? ''
   return text.split(/\n\n+/).flatMap((block) => {
     if (block.startsWith('|')) return block.split('\n').slice(2)
@@ -37,7 +37,7 @@ const hasTest = ({ title, path }: { readonly title: string; readonly path: strin
 }
 
 it.each(DOCUMENTS)('every promise of %s names a test that there is', (document) => {
-  const promises = promisesOf(document)
+  const promises = listPromises(document)
   expect(promises.length).toBeGreaterThan(15)
   expect(promises.filter((promise) => testsIn(promise, document).length === 0)).toEqual([])
   const tests = promises.flatMap((promise) => testsIn(promise, document))

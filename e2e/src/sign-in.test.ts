@@ -46,7 +46,7 @@ function hostProvider() {
   }
 }
 
-const claimsOf = (token: string) =>
+const readClaims = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 describe.each([
@@ -77,7 +77,7 @@ describe.each([
     const { resources } = await second.client.listResources()
     expect(resources.length).toBeGreaterThan(0)
     const { access_token: token } = host.kept['tokens'] as { access_token: string }
-    expect(claimsOf(token)).toMatchObject({ iss: signIn.url, sub: name, aud: url.href })
+    expect(readClaims(token)).toMatchObject({ iss: signIn.url, sub: name, aud: url.href })
     const elsewhere = path === '' ? `${care.mcpUrl}/2026-07-28` : care.mcpUrl
     const refused = await fetch(elsewhere, {
       method: 'POST',

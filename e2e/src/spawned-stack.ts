@@ -40,11 +40,11 @@ export function spawnScript(script: string, flags: readonly string[]) {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  return { child, output: outputOf(child) }
+  return { child, output: readOutput(child) }
 }
 
 /** Everything that a program has said so far. */
-export function outputOf({
+export function readOutput({
   stderr,
   stdout,
 }: Pick<ChildProcess, 'stderr' | 'stdout'>): () => string {

@@ -43,7 +43,7 @@ function documented(heading: string): readonly Metric[] {
 
 const byName = (left: Metric, right: Metric): number => (left.name < right.name ? -1 : 1)
 
-const titleOf = (service: Service): string => `${service[0]?.toUpperCase()}${service.slice(1)}`
+const readTitle = (service: Service): string => `${service[0]?.toUpperCase()}${service.slice(1)}`
 
 async function metricsText(service: Service): Promise<string> {
   return await (await fetch(`${stack.description[service].baseUrl}/metrics`)).text()
@@ -87,7 +87,7 @@ async function soldSince(service: Service): Promise<readonly number[]> {
   )
 }
 
-const agentOf = (index: number): Agent => {
+const findAgent = (index: number): Agent => {
   const agent = stack.description.agents[index]
   if (agent === undefined) throw new Error(`the stack has no agent ${index}`)
   return agent
@@ -96,7 +96,7 @@ const agentOf = (index: number): Agent => {
 const LogLine = z.looseObject({ msg: z.string(), reqId: z.string().optional() })
 
 /** What one search of a service's log for an answer's id finds, once its request line is written. */
-async function linesOf(
+async function listLines(
   service: Service,
   answer: Response,
 ): Promise<readonly z.infer<typeof LogLine>[]> {
@@ -116,18 +116,18 @@ async function linesOf(
 
 const Settlement = z.looseObject({ success: z.literal(true), transaction: z.string() })
 
-function settlementOf(answer: Response): z.infer<typeof Settlement> {
+function readSettlement(answer: Response): z.infer<typeof Settlement> {
   const header = answer.headers.get('payment-response') ?? ''
   return Settlement.parse(JSON.parse(Buffer.from(header, 'base64').toString('utf8')))
 }
 
 describe('S6: one search for a request id finds its payment', () => {
   it('access: the settlement, the window on the contract and the request', async () => {
-    const answer = await payForAccess(agentOf(2), stack.description.access)
+    const answer = await payForAccess(findAgent(2), stack.description.access)
     expect(answer.status).toBe(200)
-    const lines = await linesOf('access', answer)
+    const lines = await listLines('access', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'opened', 'fulfilled', 'request'])
-    expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
+    expect(lines[0]).toMatchObject({ transaction: readSettlement(answer).transaction })
     const body = z.object({ metering: z.object({ recordedOnChain: z.string() }) })
     const { metering } = body.parse(await answer.json())
     expect(lines[1]).toMatchObject({ transactionHash: metering.recordedOnChain })
@@ -135,11 +135,11 @@ describe('S6: one search for a request id finds its payment', () => {
   })
 
   it('grading: the settlement and the request', async () => {
-    const answer = await payForGrade(agentOf(3), stack.description.grading, stack.description)
+    const answer = await payForGrade(findAgent(3), stack.description.grading, stack.description)
     expect(answer.status).toBe(200)
-    const lines = await linesOf('grading', answer)
+    const lines = await listLines('grading', answer)
     expect(lines.map(({ msg }) => msg)).toEqual(['settled', 'fulfilled', 'request'])
-    expect(lines[0]).toMatchObject({ transaction: settlementOf(answer).transaction })
+    expect(lines[0]).toMatchObject({ transaction: readSettlement(answer).transaction })
   })
 })
 
@@ -152,7 +152,7 @@ describe('S4: metrics count what was done', () => {
 
   it('access: a metered call, until its receipt is there', async () => {
     const { baseUrl } = stack.description.access
-    const { evmAddress } = agentOf(2)
+    const { evmAddress } = findAgent(2)
     const recorded = await value('access', 'access_usage_recorded_calls_total')
     const answer = await fetch(`${baseUrl}/api/svc/access?agent=${evmAddress}`)
     expect(answer.status).toBe(200)
@@ -194,7 +194,7 @@ describe('S4: metrics count what was done', () => {
 
 describe.each(SERVICES)('%s', (service) => {
   it('the page lists exactly the metrics that it serves', async () => {
-    const listed = [...documented('Every service'), ...documented(titleOf(service))]
+    const listed = [...documented('Every service'), ...documented(readTitle(service))]
     expect(listed.map(({ name, type }) => `${name} ${type}`).toSorted()).toEqual(
       await registered(service),
     )
@@ -206,7 +206,7 @@ describe.each(SERVICES)('%s', (service) => {
       type: kind,
       labels: [...labels],
     }))
-    expect(documented(titleOf(service)).toSorted(byName)).toEqual(table.toSorted(byName))
+    expect(documented(readTitle(service)).toSorted(byName)).toEqual(table.toSorted(byName))
   })
 
   it('S4: they identify nobody and nothing', async () => {

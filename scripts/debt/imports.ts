@@ -39,7 +39,7 @@ function resolved(from: string, target: string, entries: Entries): string | unde
   return entries.get(target) ?? entries.get(posix.basename(target))
 }
 
-function importsOf({ path, text }: SourceFile, entries: Entries): readonly Import[] {
+function listImports({ path, text }: SourceFile, entries: Entries): readonly Import[] {
   return [...text.matchAll(IMPORT)].flatMap(([, , whole, list, from, called, located]) => {
     const target = resolved(path, from ?? called ?? located ?? '', entries)
     if (target === undefined) return []
@@ -90,7 +90,7 @@ export function unusedExports(
 ): readonly string[] {
   const used = new Map<string, Set<string>>()
   for (const file of [...files, ...documents.map(shownCode)]) {
-    for (const { target, names } of importsOf(file, entries)) {
+    for (const { target, names } of listImports(file, entries)) {
       used.set(target, new Set([...(used.get(target) ?? []), ...names]))
     }
   }

@@ -40,7 +40,7 @@ export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
   const areEqual = (first: Place, other: Place): boolean =>
     textAt(first) !== undefined && textAt(first) === textAt(other)
 
-  function lengthOf(first: Place, other: Place): number {
+  function countLength(first: Place, other: Place): number {
     let length = 0
     while (areEqual(moved(first, length), moved(other, length))) length += 1
     return length
@@ -50,7 +50,7 @@ export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
     places.slice(1).flatMap((other, at) => {
       const first = places[at]
       if (first === undefined || areEqual(moved(first, -1), moved(other, -1))) return []
-      return `${where(first)} and ${where(other)}, ${lengthOf(first, other)} lines`
+      return `${where(first)} and ${where(other)}, ${countLength(first, other)} lines`
     }),
   )
 }

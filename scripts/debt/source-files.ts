@@ -35,7 +35,7 @@ export function readSources(root: string, endings: readonly string[]): readonly 
 }
 
 /** A workspace, or one of `contracts/src`, `contracts/test`, … */
-function roomOf(path: string): string {
+function findRoom(path: string): string {
   const [first = '', second = ''] = path.split('/')
   return ['packages', 'services', 'contracts'].includes(first) ? `${first}/${second}` : first
 }
@@ -44,7 +44,7 @@ function roomOf(path: string): string {
 export function linesByRoom(files: readonly SourceFile[]): readonly RoomLines[] {
   const rooms = new Map<string, { production: number; test: number }>()
   for (const file of files.filter((each) => isCode(each) && each.path.includes('/'))) {
-    const room = roomOf(file.path)
+    const room = findRoom(file.path)
     const lines = rooms.get(room) ?? { production: 0, test: 0 }
     lines[isTest(file) ? 'test' : 'production'] += lineCount(file)
     rooms.set(room, lines)

@@ -122,7 +122,7 @@ async function awaitRenewal({ stack, say }: Story, closing: Closing) {
 }
 
 /** The slot that renews the agent's window, and the block from which to look for the call. */
-async function closingOf({ stack, agent }: Story): Promise<Closing> {
+async function describeClosing({ stack, agent }: Story): Promise<Closing> {
   const client = createPublicClient({ transport: http(stack.ledger.rpcUrl) })
   const [fromBlock, { slotId, expiresAt }] = await Promise.all([
     client.getBlockNumber(),
@@ -138,7 +138,7 @@ async function closingOf({ stack, agent }: Story): Promise<Closing> {
 
 async function watchThemRenew(story: Story): Promise<void> {
   const { agent, say } = story
-  const own = await closingOf(story)
+  const own = await describeClosing(story)
   const shared = await openSharedSlot(story.stack, story.agentKey)
   say(`${SHARING_AGENTS} more agents get windows that close in one second: they share a slot`)
   const { secondsRemaining } = await readStatus(agent)

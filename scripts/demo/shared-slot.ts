@@ -63,11 +63,11 @@ export async function openSharedSlot(
       value: priceTinybar * PERIODS * WEIBAR_PER_TINYBAR,
       data: encodeFunctionData({ ...contract, functionName: 'open', args: [agent] }),
     })
-  const receiptOf = async (hash: Hex): Promise<void> => {
+  const readReceipt = async (hash: Hex): Promise<void> => {
     const { status } = await client.waitForTransactionReceipt({ hash })
     if (status !== 'success') throw new Error(`opening a window in ${hash} reverted`)
   }
-  const windowOf = (agent: Address) => {
+  const readWindow = (agent: Address) => {
     const args = [agent, BigInt(Math.floor(Date.now() / 1_000))] as const
     return client.readContract({ ...contract, functionName: 'windowOf', args })
   }
@@ -82,8 +82,8 @@ export async function openSharedSlot(
     const hashes = await Promise.all(
       signed.map((serializedTransaction) => client.sendRawTransaction({ serializedTransaction })),
     )
-    await Promise.all(hashes.map(receiptOf))
-    const windows = await Promise.all(agents.map(windowOf))
+    await Promise.all(hashes.map(readReceipt))
+    const windows = await Promise.all(agents.map(readWindow))
     const [first] = windows
     if (first === undefined || windows.some(({ slotId }) => slotId !== first.slotId)) continue
     return {

@@ -34,27 +34,27 @@ const TEST_FILE = /\.(test|fixture|contract)\.[jt]s$/
 /** A package.json of this repository. It is read without a library, because in an image nothing is installed yet. */
 type Manifest = { readonly name: string; readonly dependencies?: Readonly<Record<string, string>> }
 
-function packagesOf(root: string): ReadonlyMap<string, string> {
+function listPackages(root: string): ReadonlyMap<string, string> {
   const parents = PACKAGE_FOLDERS.map((name) => join(root, name))
   const folders = parents.flatMap((parent) => [
     parent,
     ...readdirSync(parent).map((name) => join(parent, name)),
   ])
   const withManifest = folders.filter((folder) => existsSync(join(folder, 'package.json')))
-  return new Map(withManifest.map((folder) => [manifestOf(folder).name, folder]))
+  return new Map(withManifest.map((folder) => [readManifest(folder).name, folder]))
 }
 
-function manifestOf(folder: string): Manifest {
+function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
 /** The package and all workspace packages it depends on at run time. */
-function closureOf(packageName: string, folders: ReadonlyMap<string, string>): readonly string[] {
+function findClosure(packageName: string, folders: ReadonlyMap<string, string>): readonly string[] {
   const names = new Set([packageName])
   for (const name of names) {
     const folder = folders.get(name)
     if (folder === undefined) throw new Error(`the workspace has no package ${name}`)
-    for (const [dependency, version] of Object.entries(manifestOf(folder).dependencies ?? {}))
+    for (const [dependency, version] of Object.entries(readManifest(folder).dependencies ?? {}))
       if (version.startsWith('workspace:')) names.add(dependency)
   }
   return [...names]
@@ -68,8 +68,8 @@ export function copyWorkspace(options: {
   readonly packageName: string
 }): readonly string[] {
   const { root, folder, packageName } = options
-  const folders = packagesOf(root)
-  const names = closureOf(packageName, folders)
+  const folders = listPackages(root)
+  const names = findClosure(packageName, folders)
   mkdirSync(folder, { recursive: true })
   for (const name of ROOT_FILES) cpSync(join(root, name), join(folder, name))
   for (const name of names) {

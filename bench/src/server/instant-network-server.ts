@@ -10,7 +10,7 @@ import { BENCH_CHAIN } from './payment-network-facts.ts'
 
 const [, , payerCount = '0'] = process.argv
 
-const BALANCE_OF = toFunctionSelector('function balanceOf(address)')
+const BALANCE_OF = toFunctionSelector('function makeBalance(address)')
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
 const UNUSED = word(0n)
 const LARGE_BALANCE = word(10n ** 18n)
@@ -55,14 +55,14 @@ function answerTo(path: string, body: string): unknown {
   return { success: true, transaction, network: BENCH_CHAIN, payer }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks).toString('utf8')
 }
 
 const server = createServer((request, response) => {
-  void bodyOf(request).then((body) => {
+  void readBody(request).then((body) => {
     const text = JSON.stringify(answerTo(request.url ?? '', body))
     response.writeHead(200, {
       'content-type': 'application/json',

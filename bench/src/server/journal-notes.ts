@@ -57,13 +57,13 @@ export const pauseFor = (ms: number): Promise<void> => pause(systemClock, ms)
 export const migrateNotes = (url: string): Promise<void> =>
   migratePostgresStore(postgresKind(WRITES_PER_COMMIT), { url, pause: pauseFor })
 
-const ownerOf = (databasePath: string) => ({
+const makeOwner = (databasePath: string) => ({
   databasePath,
   checkpointSeed: new Uint8Array(32).fill(7),
   origin: 'notes.bench',
 })
 
-const entryOf = (text: string): readonly [leaf: Uint8Array, body: Buffer] => {
+const makeEntry = (text: string): readonly [leaf: Uint8Array, body: Buffer] => {
   const body = Buffer.from(text.padEnd(ENTRY_BYTES, '.'))
   return [leafHash(body), body]
 }
@@ -71,11 +71,11 @@ const entryOf = (text: string): readonly [leaf: Uint8Array, body: Buffer] => {
 /** Opens the notes on PostgreSQL; `databasePath` is where this process keeps its checkpoints. */
 export async function openPostgresNotes(url: string, databasePath: string, engine: JournalEngine) {
   const kind = postgresKind(engine === 'own' ? 1 : WRITES_PER_COMMIT)
-  const options = { ...ownerOf(databasePath), url, pause: pauseFor, memory: NO_MEMORY }
+  const options = { ...makeOwner(databasePath), url, pause: pauseFor, memory: NO_MEMORY }
   const store = await openPostgresStore<'notes', undefined, never>(kind, options)
   return {
     append: (text: string): Promise<number> => {
-      const [leaf, body] = entryOf(text)
+      const [leaf, body] = makeEntry(text)
       return store.write(({ append }) => append('notes', leaf, [body]))
     },
     /** One row in a transaction of its own, without lock and hash: the least that a commit costs. */
@@ -88,11 +88,11 @@ export async function openPostgresNotes(url: string, databasePath: string, engin
 
 /** Opens the notes in a file. */
 export async function openSqliteNotes(databasePath: string) {
-  const options = { ...ownerOf(databasePath), memory: NO_MEMORY }
+  const options = { ...makeOwner(databasePath), memory: NO_MEMORY }
   const store = await openSqliteStore<'notes', undefined, never>(SQLITE_KIND, options)
   return {
     append: (text: string): Promise<number> => {
-      const [leaf, body] = entryOf(text)
+      const [leaf, body] = makeEntry(text)
       return store.write(({ append }) => append('notes', leaf, [body]))
     },
     close: () => store.close(),

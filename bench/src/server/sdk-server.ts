@@ -106,7 +106,7 @@ async function handOver(
   await transport.handleRequest(raw, reply.raw, message)
 }
 
-async function resultOf({ method, params }: Message): Promise<unknown> {
+async function makeResult({ method, params }: Message): Promise<unknown> {
   if (method === 'resources/read') return readResource(context, params as ReadResourceRequestParams)
   return method === 'initialize' ? initializeResult(NAMES) : {}
 }
@@ -120,7 +120,9 @@ async function answerBare(
   if (message === undefined) throw new Error('a message is posted')
   const { id } = message
   const text =
-    id === undefined ? '' : JSON.stringify({ result: await resultOf(message), jsonrpc: '2.0', id })
+    id === undefined
+      ? ''
+      : JSON.stringify({ result: await makeResult(message), jsonrpc: '2.0', id })
   reply.hijack()
   reply.raw.writeHead(id === undefined ? 202 : 200, {
     'content-type': 'application/json; charset=utf-8',

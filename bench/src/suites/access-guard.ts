@@ -22,7 +22,7 @@ const agent = account.address.toLowerCase() as `0x${string}`
 const sessions = createSessionKeys(new Uint8Array(32))
 
 /** CPU microseconds per check. */
-async function microsOf(count: number, check: () => unknown): Promise<number> {
+async function measureMicros(count: number, check: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   for (let at = 0; at < count; at += 1) {
     const isGood = check()
@@ -33,9 +33,10 @@ async function microsOf(count: number, check: () => unknown): Promise<number> {
 }
 
 /** The median over the samples after the first, which warms up. */
-async function medianOf(count: number, check: () => unknown): Promise<number> {
+async function measureMedian(count: number, check: () => unknown): Promise<number> {
   const samples: number[] = []
-  for (let repeat = 0; repeat <= REPEATS; repeat += 1) samples.push(await microsOf(count, check))
+  for (let repeat = 0; repeat <= REPEATS; repeat += 1)
+    samples.push(await measureMicros(count, check))
   return median(samples.slice(1))
 }
 
@@ -76,13 +77,13 @@ export async function measureAccessGuard(): Promise<readonly Figure[]> {
     nowMs,
     isNonce: (nonce: string, issuedAt: string) => sessions.isNonce({ agent, nonce, issuedAt }),
   }
-  const proof = await medianOf(PROOFS, () => judgeSignIn(header, wanted).kind === 'proved')
-  const baseProof = await medianOf(BASE_PROOFS, () =>
+  const proof = await measureMedian(PROOFS, () => judgeSignIn(header, wanted).kind === 'proved')
+  const baseProof = await measureMedian(BASE_PROOFS, () =>
     verifyMessage({ address: account.address, message, signature }),
   )
   const nowSeconds = Math.floor(nowMs / 1000)
   const token = sessions.makeToken(agent, nowSeconds + 3_600)
-  const bearer = await medianOf(
+  const bearer = await measureMedian(
     CALLS,
     () => sessions.judgeToken({ agent, token, nowSeconds }) === 'valid',
   )

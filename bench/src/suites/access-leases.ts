@@ -50,7 +50,7 @@ const NAMES = {
 }
 
 /** A call of a window of the future; its read is behind, as reads are. */
-const callOf = (
+const makeCall = (
   agent: string,
   windowExpiresAtSeconds: number,
   callsAllowed: number,
@@ -145,7 +145,7 @@ async function measureQuota(agentCount: number, inNetwork: InNetwork): Promise<C
           functionName: 'windowOf',
           args: [agent, BigInt(devnet.nowSeconds())],
         })
-        return callOf(agent, Number(expiresAt), CALLS_ALLOWED)
+        return makeCall(agent, Number(expiresAt), CALLS_ALLOWED)
       }),
     )
     const recorder = startRecorder({ rpcUrl, chainId, contract, privateKey: key.privateKey })
@@ -212,7 +212,7 @@ async function measureCalls(plan: {
   })
   const expiresAtSeconds = Math.floor(Date.now() / 1000) + PERIOD_SECONDS
   const calls = Array.from({ length: LEASED_WINDOWS }, (_, at) =>
-    callOf(numberToHex(at, { size: 20 }), expiresAtSeconds, plan.callsAllowed),
+    makeCall(numberToHex(at, { size: 20 }), expiresAtSeconds, plan.callsAllowed),
   )
   // Few enough at once for one open batch.
   for (let from = 0; from < calls.length; from += BATCH_AGENTS)

@@ -142,7 +142,7 @@ function laggedFigure(rounds: readonly Round[]): Figure {
   })
 }
 
-function figuresOf(rounds: readonly Round[]): readonly Figure[] {
+function readFigures(rounds: readonly Round[]): readonly Figure[] {
   const medianOver = (pick: (round: Round) => number): number => median(rounds.map(pick))
   const at = (lanes: number, pick: (run: Metered) => number): number =>
     medianOver(({ metered }) => {
@@ -218,7 +218,7 @@ export function measureAccessMetering(): Promise<readonly Figure[]> {
       // The first round warms up.
       if (round > 0) rounds.push(measured)
     }
-    return figuresOf(rounds)
+    return readFigures(rounds)
   })
 }
 

@@ -117,7 +117,7 @@ function measureUnleased(
     return await inNetwork(network.facts.ledgerUrl, async () => {
       const micros: number[] = []
       for (let round = 0; round <= repeats; round += 1) {
-        const used = await access.cpuMicrosOf(() => runLanes(load))
+        const used = await access.readCpuMicros(() => runLanes(load))
         // The first round warms up.
         if (round > 0) micros.push(used / calls)
       }

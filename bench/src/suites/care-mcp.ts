@@ -1,7 +1,7 @@
 // What `/mcp` costs beside the SDK's own transport: CPU per request, memory per session, and how long a notification
 // takes to reach a thousand subscribers. Both servers get the same requests and send the same notifications.
 import { type Figure, judgeFigure } from '../figure.ts'
-import { eachOf, type LoadPath, McpLoad } from '../mcp-load.ts'
+import { forEachSession, type LoadPath, McpLoad } from '../mcp-load.ts'
 import { median, quantile } from '../quantile.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
@@ -73,7 +73,7 @@ async function requestMicros(
   send: (id: string) => Promise<unknown>,
 ): Promise<number> {
   const all = Array.from({ length: REQUESTS_PER_SESSION }, () => ids).flat()
-  return (await server.cpuMicrosOf(() => eachOf(all, send))) / all.length
+  return (await server.readCpuMicros(() => forEachSession(all, send))) / all.length
 }
 
 /** Opens sessions and makes requests in them, one kind at a time. */
@@ -84,7 +84,7 @@ async function requestCost(
 ): Promise<RequestCost & { readonly ids: readonly string[] }> {
   const { server, load } = loaded
   let ids: readonly string[] = []
-  const openMicros = await server.cpuMicrosOf(async () => {
+  const openMicros = await server.readCpuMicros(async () => {
     ids = await load.openSessions(sessions, path)
   })
   const read = await requestMicros(loaded, ids, (id) => load.read(id, path))
@@ -101,13 +101,13 @@ async function measureCost(loaded: Loaded): Promise<Cost> {
   const before = await server.figures('collect')
   await load.openSessions(SESSIONS)
   const idle = await server.figures('collect')
-  await eachOf(ids, (id) => load.subscribe(id))
+  await forEachSession(ids, (id) => load.subscribe(id))
   const beforeStreams = await server.figures('collect')
-  await eachOf(ids, (id) => load.openStream(id))
+  await forEachSession(ids, (id) => load.openStream(id))
   const withStreams = await server.figures('collect')
   for (let round = 0; round < WARM_ROUNDS; round += 1) await fanOut(loaded, SESSIONS)
   const delays: number[] = []
-  const notifyCpu = await server.cpuMicrosOf(async () => {
+  const notifyCpu = await server.readCpuMicros(async () => {
     for (let round = 0; round < ROUNDS; round += 1) delays.push(...(await fanOut(loaded, SESSIONS)))
   })
   const idleHeapBytes = (idle.heapBytes - before.heapBytes) / SESSIONS
@@ -156,7 +156,7 @@ const REQUESTS = [
   ['ping', 'ping'],
 ] as const
 
-function figuresOf(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure[] {
+function readFigures(ours: readonly Cost[], sdk: readonly Cost[]): readonly Figure[] {
   const against = (name: string, unit: string, pick: CostPart) => ({
     name,
     unit,
@@ -214,5 +214,5 @@ export async function measureCareMcp(): Promise<readonly Figure[]> {
     ours.push(await endAfter(await startCare(folder.file(`care-${repeat}.db`)), measureCost))
     sdk.push(await endAfter(await startSdk(folder.file(`sdk-${repeat}.db`)), measureCost))
   }
-  return figuresOf(ours, sdk)
+  return readFigures(ours, sdk)
 }

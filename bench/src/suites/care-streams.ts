@@ -1,7 +1,7 @@
 // How much server memory ten thousand listening sessions take, against fewer on the SDK's transport: both are reported
 // per session, and ours also in total.
 import { type Figure, judgeFigure } from '../figure.ts'
-import { eachOf, McpLoad } from '../mcp-load.ts'
+import { forEachSession, McpLoad } from '../mcp-load.ts'
 import { ServerProcess } from '../server-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
@@ -22,7 +22,7 @@ async function measureMemory(server: ServerProcess, sessions: number): Promise<M
     await load.openSessions(WARM_SESSIONS)
     const before = await server.figures('collect')
     const ids = await load.openSessions(sessions)
-    await eachOf(ids, (id) => load.openStream(id))
+    await forEachSession(ids, (id) => load.openStream(id))
     const after = await server.figures('collect')
     return {
       heapBytes: after.heapBytes - before.heapBytes,

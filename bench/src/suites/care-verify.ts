@@ -32,7 +32,7 @@ async function replayOnce(server: ServerProcess, databasePath: string): Promise<
   // A file that somebody else may have changed is replayed, not answered from what is kept.
   utimesSync(databasePath, new Date(), new Date())
   await server.figures('watch-loop')
-  const cpuMicros = await server.cpuMicrosOf(async () => {
+  const cpuMicros = await server.readCpuMicros(async () => {
     const answer = await fetch(`${server.url}/verify`)
     const report = (await answer.json()) as { readonly versions: number; readonly intact: boolean }
     if (report.versions !== FILL_VERSIONS || !report.intact)

@@ -15,10 +15,10 @@ const TOLERANCE = 0.05
 
 type Ask = (domain: string) => Promise<unknown>
 
-const uriOf = (domain: string): string => `care-internal://ann/${domain}`
+const recordUri = (domain: string): string => `care-internal://ann/${domain}`
 
-const uri = (domain: string) => ({ uri: uriOf(domain) })
-const cursor = (domain: string) => Buffer.from(uriOf(domain)).toString('base64url')
+const uri = (domain: string) => ({ uri: recordUri(domain) })
+const cursor = (domain: string) => Buffer.from(recordUri(domain)).toString('base64url')
 
 /** Every operation that can name an internal record. */
 function operations(load: McpLoad, session: string): Readonly<Record<string, Ask>> {
@@ -26,12 +26,12 @@ function operations(load: McpLoad, session: string): Readonly<Record<string, Ask
     return (domain) => load.call(session, method, params(domain))
   }
   const get = (path: string, as: 'visitor' | 'principal'): Ask => {
-    return (domain) => load.get(`${path}?uri=${encodeURIComponent(uriOf(domain))}`, as)
+    return (domain) => load.get(`${path}?uri=${encodeURIComponent(recordUri(domain))}`, as)
   }
   const ref = { type: 'ref/resource', uri: 'care-internal://{patient}/{domain}/{version}' }
   return {
     read: call('resources/read', uri),
-    'read of a version': call('resources/read', (domain) => ({ uri: `${uriOf(domain)}/1` })),
+    'read of a version': call('resources/read', (domain) => ({ uri: `${recordUri(domain)}/1` })),
     subscribe: call('resources/subscribe', uri),
     unsubscribe: call('resources/unsubscribe', uri),
     'list by cursor': call('resources/list', (domain) => ({ cursor: cursor(domain) })),
@@ -51,7 +51,7 @@ function operations(load: McpLoad, session: string): Readonly<Record<string, Ask
   }
 }
 
-async function timeOf(ask: Ask, domain: string): Promise<number> {
+async function measureTime(ask: Ask, domain: string): Promise<number> {
   const startMs = performance.now()
   await ask(domain)
   return performance.now() - startMs
@@ -64,7 +64,7 @@ const PAIRS_PER_SAMPLE = 4
 async function logRatio(ask: Ask, [first, other]: readonly [string, string]): Promise<number> {
   let sum = 0
   for (const domain of [first, other, other, first, other, first, first, other]) {
-    const log = Math.log(await timeOf(ask, domain))
+    const log = Math.log(await measureTime(ask, domain))
     sum += domain === first ? log : -log
   }
   return sum / PAIRS_PER_SAMPLE
@@ -74,7 +74,7 @@ async function logRatio(ask: Ask, [first, other]: readonly [string, string]): Pr
  * The ratios of some pairs, each pair's measured between those of the others, so that what the machine does meanwhile falls
  * on all: the median over the pairs, not the ratio of two medians, which that would move apart.
  */
-async function ratiosOf(
+async function measureRatios(
   ask: Ask,
   compared: readonly (readonly [string, string])[],
 ): Promise<readonly number[]> {
@@ -105,7 +105,7 @@ export async function measureCareWall(): Promise<readonly Figure[]> {
     const [session = ''] = await load.openSessions(1)
     for (const [name, ask] of Object.entries(operations(load, session)))
       for (const size of SIZES) {
-        const [ratio = 0, control = 0] = await ratiosOf(ask, [
+        const [ratio = 0, control = 0] = await measureRatios(ask, [
           [`hide-${size}`, `none-${size}`],
           [`nope-${size}`, `none-${size}`],
         ])

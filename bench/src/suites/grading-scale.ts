@@ -18,7 +18,7 @@ import {
   syntheticFixtures,
 } from '../../../services/grading/src/seed/synthetic-fixtures.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
-import { cpuMs, largeEventFigures, pickOf } from '../large-events.ts'
+import { cpuMs, largeEventFigures, makePick } from '../large-events.ts'
 import { holdFigure, paidHoldFigures } from '../paid-holds.ts'
 import { median } from '../quantile.ts'
 import { watchHolds } from '../server/loop-holds.ts'
@@ -118,7 +118,7 @@ async function longestHold(serve: () => Promise<unknown>): Promise<number> {
   return await ended()
 }
 
-async function bodiesOf(databasePath: string) {
+async function makeBodies(databasePath: string) {
   const store = await openStore(databasePath)
   // Only imported matches are read, whose copies are found with them.
   const infos = (await store.searchEvents({ words: [], limit: MATCHES })).flatMap(
@@ -128,9 +128,9 @@ async function bodiesOf(databasePath: string) {
   if (infos.length < AUDIT_PICKS) throw new Error(`only ${infos.length} matches for an audit`)
   const some = infos.slice(0, AUDIT_PICKS)
   return {
-    picks: some.map(({ path }) => pickOf(`${path}/1x2/ft`, 'home')),
+    picks: some.map(({ path }) => makePick(`${path}/1x2/ft`, 'home')),
     named: some.map(({ home, away, startAtSeconds }) => ({
-      ...pickOf('soccer/x/1x2/ft', 'home'),
+      ...makePick('soccer/x/1x2/ft', 'home'),
       key: { sport: 'soccer', event: `${home} v ${away}`.toLowerCase(), type: '1x2', period: 'ft' },
       daySeconds: startAtSeconds - (startAtSeconds % 86_400),
     })) as readonly PickRequest[],
@@ -162,7 +162,7 @@ const audited = (body: object) => (work: LongWork) =>
   work.audit({ text: JSON.stringify(body), payer: '' })
 
 async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
-  const { csv, wire, wireNamed } = await bodiesOf(databasePath)
+  const { csv, wire, wireNamed } = await makeBodies(databasePath)
   const cold = async (name: string, serve: (work: LongWork) => Promise<unknown>) => {
     const holds: number[] = []
     for (let round = 0; round < STARTS; round += 1) {
@@ -186,7 +186,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
 }
 
 async function nameFigure(databasePath: string): Promise<Figure> {
-  const { named, picks } = await bodiesOf(databasePath)
+  const { named, picks } = await makeBodies(databasePath)
   const store = await openStore(databasePath)
   const grader = createSlateGrader(store)
   const [names, ids]: [number[], number[]] = [[], []]

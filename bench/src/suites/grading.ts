@@ -42,7 +42,7 @@ const WARM_ROUNDS = 3
 const REPEATS = 9
 
 /** A step's CPU milliseconds, and its result. */
-async function cpuOf<Result>(
+async function measureCpu<Result>(
   run: () => Result | Promise<Result>,
 ): Promise<{ readonly ms: number; readonly result: Result }> {
   const before = process.cpuUsage()
@@ -58,7 +58,7 @@ async function compare(steps: {
 }): Promise<{ readonly ours: number; readonly base: number }> {
   const [ours, base]: [number[], number[]] = [[], []]
   for (let round = 0; round < WARM_ROUNDS + REPEATS; round += 1) {
-    const [own, other] = [await cpuOf(steps.ours), await cpuOf(steps.base)]
+    const [own, other] = [await measureCpu(steps.ours), await measureCpu(steps.base)]
     if (round < WARM_ROUNDS) continue
     ours.push(own.ms)
     base.push(other.ms)
@@ -70,13 +70,13 @@ async function importFigure(store: GradingStore): Promise<Figure> {
   const raw = Buffer.from(
     syntheticFixtures({ nowSeconds: NOW_SECONDS, pastMatches: ROWS, comingMatches: 0 }),
   )
-  const reading = await cpuOf(() => {
+  const reading = await measureCpu(() => {
     let read = 0
     for (const { observations } of readFootballData(raw, SYNTHETIC_FEED))
       read += observations.length
     return read
   })
-  const { ms, result } = await cpuOf(() =>
+  const { ms, result } = await measureCpu(() =>
     ingestPayload({
       store,
       raw,
@@ -88,7 +88,7 @@ async function importFigure(store: GradingStore): Promise<Figure> {
   const texts: string[] = []
   for await (const { text } of store.entries({ from: 0, to: (await store.head()).size }))
     texts.push(text)
-  const hashing = await cpuOf(() => {
+  const hashing = await measureCpu(() => {
     hash('sha256', raw)
     for (const text of texts) leafHash(Buffer.from(text))
   })

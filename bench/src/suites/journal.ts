@@ -35,7 +35,7 @@ const NANOS_PER_MS = 1e6
 
 const WRITER = fileURLToPath(new URL('../server/journal-writer.ts', import.meta.url))
 
-async function answerOf<Kind extends JournalAnswer['kind']>(
+async function readAnswer<Kind extends JournalAnswer['kind']>(
   child: ChildProcess,
   kind: Kind,
 ): Promise<Extract<JournalAnswer, { kind: Kind }>> {
@@ -48,7 +48,7 @@ const order = (child: ChildProcess, what: JournalOrder): void => void child.send
 
 async function startWriter(args: readonly string[]): Promise<ChildProcess> {
   const child = fork(WRITER, [...args])
-  await answerOf(child, 'ready')
+  await readAnswer(child, 'ready')
   return child
 }
 
@@ -59,10 +59,10 @@ async function stopWriter(child: ChildProcess): Promise<void> {
 }
 
 /** Acknowledged appends a second of writers that are dealt out over all processes. */
-async function rateOf(children: readonly ChildProcess[], writers: number): Promise<number> {
+async function measureRate(children: readonly ChildProcess[], writers: number): Promise<number> {
   const run = async (forMs: number): Promise<number> => {
     const answers = children.map(async (child, at) => {
-      const answered = answerOf(child, 'wrote')
+      const answered = readAnswer(child, 'wrote')
       const own = Math.floor((writers + at) / children.length)
       order(child, { kind: 'write', writers: own, forMs })
       return (await answered).appends
@@ -109,7 +109,8 @@ async function measureCell(
   const opened = new Map<JournalEngine, readonly ChildProcess[]>()
   for (const engine of engines) opened.set(engine, await openWriters(engine, processes, at))
   for (let round = 0; round < ROUNDS; round += 1)
-    for (const [engine, children] of opened) rates[engine].push(await rateOf(children, writers))
+    for (const [engine, children] of opened)
+      rates[engine].push(await measureRate(children, writers))
   for (const children of opened.values()) for (const child of children) await stopWriter(child)
   const figure = (baseline: string, engine: JournalEngine, isAimed: boolean): Figure =>
     judgeFigure({
@@ -135,7 +136,7 @@ async function measureHeard(folder: Folder, server: Server): Promise<readonly Fi
   const notes = await openPostgresNotes(url, folder.file('teller'), 'postgres')
   const commits: number[] = []
   const acknowledged: bigint[] = []
-  const heard = answerOf(listener, 'heard')
+  const heard = readAnswer(listener, 'heard')
   order(listener, { kind: 'hear', entries: HEARD + HEARD_WARM })
   await pauseFor(HEARD_PAUSE_MS)
   for (let count = 0; count < HEARD + HEARD_WARM; count += 1) {

@@ -14,7 +14,7 @@ const TWENTY = [5.5, 6.5, 7, 8, 9, 11, 13, 15, 17, 19, 21, 23, 26, 29, 34, 41, 5
 let lastResult: unknown
 
 /** CPU nanoseconds of one call. */
-function nanosOf(run: () => unknown): number {
+function measureNanos(run: () => unknown): number {
   const before = process.cpuUsage()
   for (let call = 0; call < CALLS; call += 1) lastResult = run()
   const { user, system } = process.cpuUsage(before)
@@ -22,19 +22,19 @@ function nanosOf(run: () => unknown): number {
 }
 
 /** The calibration: one power per outcome, the arithmetic that every solver needs. */
-const powersOf = (prices: readonly number[]) => (): number => {
+const computePowers = (prices: readonly number[]) => (): number => {
   let sum = 0
   for (const price of prices) sum += (1 / price) ** 1.05
   return sum
 }
 
-function figureOf(prices: readonly number[], aimNanos: number): Figure {
+function measureFigure(prices: readonly number[], aimNanos: number): Figure {
   const ours: number[] = []
   const base: number[] = []
-  const calibrate = powersOf(prices)
+  const calibrate = computePowers(prices)
   for (let repeat = 0; repeat <= REPEATS; repeat += 1) {
-    const removal = nanosOf(() => removeMargin(prices, 'power'))
-    const calibration = nanosOf(calibrate)
+    const removal = measureNanos(() => removeMargin(prices, 'power'))
+    const calibration = measureNanos(calibrate)
     // The first round warms up.
     if (repeat === 0) continue
     ours.push(removal)
@@ -64,8 +64,8 @@ function readingFigure(peer: { readonly name: string; readonly read: () => unkno
   const ours: number[] = []
   const theirs: number[] = []
   for (let repeat = 0; repeat <= REPEATS; repeat += 1) {
-    const own = nanosOf(() => parseOdds('-110'))
-    const other = nanosOf(peer.read)
+    const own = measureNanos(() => parseOdds('-110'))
+    const other = measureNanos(peer.read)
     if (repeat === 0) continue
     ours.push(own)
     theirs.push(other)
@@ -82,8 +82,8 @@ function readingFigure(peer: { readonly name: string; readonly read: () => unkno
 /** Margin removal by the power method, and reading odds beside npm's two converters. */
 export async function measureOdds(): Promise<readonly Figure[]> {
   return [
-    figureOf(THREE, 350),
-    figureOf(TWENTY, 2000),
+    measureFigure(THREE, 350),
+    measureFigure(TWENTY, 2000),
     readingFigure({
       name: 'oddslib 2.1.1, twelve digits',
       read: () => oddslib.from('moneyline', -110).to('decimal'),

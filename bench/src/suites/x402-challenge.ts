@@ -31,7 +31,7 @@ type Cost = { readonly cpuMicros: number; readonly perSecond: number }
 async function measure({ count, path, server, status }: Target): Promise<Cost> {
   const request = getRequest(new URL(server.url), path)
   let wallMs = 0
-  const cpuMicros = await server.cpuMicrosOf(async () => {
+  const cpuMicros = await server.readCpuMicros(async () => {
     const times = await runLanes({
       url: server.url,
       lanes: LANES,
@@ -94,7 +94,7 @@ function compare(compared: Compared, baselineName: string, base: Cost): readonly
   ]
 }
 
-const challengeOf = (server: ServerProcess): Target => ({
+const readChallenge = (server: ServerProcess): Target => ({
   server,
   path: accessPath(STRANGER),
   status: 402,
@@ -107,7 +107,7 @@ export function challengeLikeTestnet(): Promise<FigureValues> {
     const access = await startAccess(network, await deployOffer(network))
     try {
       const { cost } = await likeTestnet(network.facts.ledgerUrl, () =>
-        measureTurnAbout({ cost: challengeOf(access) }),
+        measureTurnAbout({ cost: readChallenge(access) }),
       )
       return { [NAMES.cpu(ACCESS)]: cost.cpuMicros, [NAMES.wall(ACCESS)]: cost.perSecond }
     } finally {
@@ -133,7 +133,7 @@ export function measureX402Challenge(): Promise<readonly Figure[]> {
         gate: { server: ours, path: '/paid', status: 402, count: 10_000 },
         expressBare: { server: express, path: '/bare', status: 200, count: 4_000 },
         express: { server: express, path: '/paid', status: 402, count: 4_000 },
-        access: challengeOf(access),
+        access: readChallenge(access),
       })
       const gate = { name: '402 of a plain route', ours: costs.gate }
       const none = { kind: 'none' } as const

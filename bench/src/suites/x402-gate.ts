@@ -1,6 +1,6 @@
 // What the gate itself costs: the same paid call as in x402-paid, at a facilitator and a node that answer at once.
 import type { Figure } from '../figure.ts'
-import { compare, dollarsOf, LANES, measureTurnAbout } from '../paid-cost.ts'
+import { compare, LANES, measureTurnAbout, toDollars } from '../paid-cost.ts'
 import { startPaidServer } from '../payment-network.ts'
 import type { PaymentNetworkFacts } from '../server/payment-network-facts.ts'
 import { ServerProcess } from '../server-process.ts'
@@ -18,7 +18,7 @@ export async function measureX402Gate(): Promise<readonly Figure[]> {
     await startPaidServer({ facts }, 'express-upfront'),
   ] as const
   const [ours, express, upfront] = servers
-  const sign = dollarsOf(facts.evmPayerKeys)
+  const sign = toDollars(facts.evmPayerKeys)
   try {
     const costs = await measureTurnAbout(
       {

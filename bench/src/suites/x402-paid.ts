@@ -5,12 +5,12 @@ import type { Figure } from '../figure.ts'
 import { likeTestnet } from '../ledger-control.ts'
 import {
   compare,
-  dollarsOf,
   LANES,
   measurePaid,
   measureTurnAbout,
   paidName,
   type Sign,
+  toDollars,
 } from '../paid-cost.ts'
 import {
   accessPath,
@@ -30,7 +30,7 @@ const SLOW_CALLS = { calls: 2 * LANES, single: 3, resentStatus: 502 }
 const ACCESS = 'paid call of /access, HBAR'
 
 /** Purchases, each for a new agent. */
-const purchasesOf =
+const makePurchases =
   ({ facts }: PaymentNetwork): Sign =>
   async (server, count) =>
     await Promise.all(
@@ -50,7 +50,7 @@ export function paidLikeTestnet(): Promise<FigureValues> {
   return inPaymentNetwork(LANES, async (network) => {
     const server = await startAccess(network, await deployOffer(network))
     try {
-      const target = { server, sign: purchasesOf(network) }
+      const target = { server, sign: makePurchases(network) }
       await measurePaid(target, { calls: CALLS, single: 1 }) // warms up
       const cost = await likeTestnet(network.facts.ledgerUrl, () => measurePaid(target, SLOW_CALLS))
       return {
@@ -75,14 +75,14 @@ export function measureX402Paid(): Promise<readonly Figure[]> {
       await startAccess(network, contract),
     ] as const
     const [ours, express, upfront, access] = servers
-    const dollars = dollarsOf(network.facts.evmPayerKeys)
+    const dollars = toDollars(network.facts.evmPayerKeys)
     try {
       const costs = await measureTurnAbout(
         {
           ours: { server: ours, sign: dollars },
           express: { server: express, sign: dollars },
           upfront: { server: upfront, sign: dollars },
-          access: { server: access, sign: purchasesOf(network) },
+          access: { server: access, sign: makePurchases(network) },
         },
         CALLS,
       )

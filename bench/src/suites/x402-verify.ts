@@ -50,7 +50,7 @@ const hbar = hederaRequirement({
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** CPU microseconds per payment, checked one at a time. */
-async function microsOf<Payment>(
+async function measureMicros<Payment>(
   payments: readonly Payment[],
   check: (payment: Payment) => unknown,
 ): Promise<number> {
@@ -78,8 +78,8 @@ async function compare(compared: Compared): Promise<Figure> {
   const base: number[] = []
   for (let repeat = 0; repeat <= REPEATS; repeat += 1) {
     const payments = await Promise.all(Array.from({ length: PAYMENTS }, sign))
-    const checked = await microsOf(payments, check)
-    const checkedBase = await microsOf(payments.slice(0, BASE_PAYMENTS), checkBase)
+    const checked = await measureMicros(payments, check)
+    const checkedBase = await measureMicros(payments.slice(0, BASE_PAYMENTS), checkBase)
     // The first round warms up.
     if (repeat === 0) continue
     ours.push(checked)

@@ -109,7 +109,7 @@ function checkReads(
   { own, values, reads }: ChainWrites & { readonly reads: readonly ReadSeen[] },
 ): readonly string[] {
   const faults: string[] = []
-  const startOf = new Map(own.map(({ startMs, value }) => [value, startMs]))
+  const findStart = new Map(own.map(({ startMs, value }) => [value, startMs]))
   /** When each version was known to be there: acknowledged, or read. */
   const seen = [
     ...own.flatMap(({ outcome }) => (outcome.kind === 'acknowledged' ? [outcome] : [])),
@@ -125,7 +125,7 @@ function checkReads(
       )
     if (read.version < least)
       faults.push(`${chain}: a read saw version ${read.version} after version ${least} was there`)
-    if ((startOf.get(read.value) ?? 0) > read.endMs)
+    if ((findStart.get(read.value) ?? 0) > read.endMs)
       faults.push(`${chain}: a read saw version ${read.version} before it was written`)
   }
   return faults

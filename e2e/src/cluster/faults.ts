@@ -16,7 +16,7 @@ type OnFault = (what: string) => Promise<void>
 
 export function createFaults(services: readonly Killable[], onFault: OnFault) {
   const stopped = new Set<string>()
-  const nameOf = ({ name }: Killable, at: number): string => `${name} ${at}`
+  const faultName = ({ name }: Killable, at: number): string => `${name} ${at}`
   return {
     /** Kills one process after another, of one service after the other; ends once all are back. */
     async killInTurn({
@@ -32,23 +32,23 @@ export function createFaults(services: readonly Killable[], onFault: OnFault) {
         if (ended.aborted) break
         const service = services[turn % services.length]
         const at = Math.floor(turn / services.length) % PROCESSES
-        if (service === undefined || stopped.has(nameOf(service, at))) continue
+        if (service === undefined || stopped.has(faultName(service, at))) continue
         restarting.push(service.killAndRestart(at))
-        await onFault(`${nameOf(service, at)} killed`)
+        await onFault(`${faultName(service, at)} killed`)
       }
       await Promise.all(restarting)
       return restarting.length
     },
     /** It says nothing for so long, and then goes on where it was. */
     async stopAndWake(service: Killable, { at, ms }: { readonly at: number; readonly ms: number }) {
-      stopped.add(nameOf(service, at))
+      stopped.add(faultName(service, at))
       service.signal(at, 'SIGSTOP')
       const stoppedMs = Date.now()
-      await onFault(`${nameOf(service, at)} stopped`)
+      await onFault(`${faultName(service, at)} stopped`)
       await pause(Math.max(0, stoppedMs + ms - Date.now()))
       service.signal(at, 'SIGCONT')
-      stopped.delete(nameOf(service, at))
-      await onFault(`${nameOf(service, at)} woken`)
+      stopped.delete(faultName(service, at))
+      await onFault(`${faultName(service, at)} woken`)
       return stoppedMs
     },
   }

@@ -25,7 +25,7 @@ export type DatabaseFault = 'killed' | 'frozen' | 'cut off'
 export async function startTrio() {
   const folder = makeServerFolder()
   const socketPort = (name: Name): number => 5432 + NAMES.indexOf(name)
-  const dataOf = (name: Name): string => join(folder, name)
+  const dataFolder = (name: Name): string => join(folder, name)
   const cables = Object.fromEntries(
     await Promise.all(
       NAMES.map(async (name) => [
@@ -34,30 +34,30 @@ export async function startTrio() {
       ]),
     ),
   ) as Record<Name, Awaited<ReturnType<typeof startCable>>>
-  const urlOf = (name: Name, database: string): string =>
+  const databaseUrl = (name: Name, database: string): string =>
     `postgres://postgres@127.0.0.1:${cables[name].port}/${database}`
   /** Not by its cable. */
   const directUrl = (name: Name, database = 'postgres'): string =>
     `postgres://postgres@${encodeURIComponent(folder)}:${socketPort(name)}/${database}`
   // The cables go on meanwhile.
   const control = (name: Name, words: readonly string[]): Promise<void> =>
-    startProgram(folder, ['pg_ctl', '-D', dataOf(name), '-w', ...words])
+    startProgram(folder, ['pg_ctl', '-D', dataFolder(name), '-w', ...words])
   const start = (name: Name): Promise<void> =>
     control(name, [
       '-l',
-      `${dataOf(name)}.log`,
+      `${dataFolder(name)}.log`,
       '-o',
       `-p ${socketPort(name)} -k ${folder} -c listen_addresses='' -c shared_buffers=16MB -c fsync=off -c wal_keep_size=256MB -c max_connections=200 -c wal_receiver_timeout=${RECEIVER_SECONDS}s -c wal_retrieve_retry_interval=500ms -c hot_standby_feedback=off`,
       'start',
     ])
   const follow = (name: Name, leader: Name): void =>
     appendFileSync(
-      join(dataOf(name), 'postgresql.auto.conf'),
+      join(dataFolder(name), 'postgresql.auto.conf'),
       `primary_conninfo = 'host=127.0.0.1 port=${cables[leader].port} user=postgres application_name=${name}'\n`,
     )
   const copy = async (name: Name, leader: Name): Promise<void> => {
-    rmSync(dataOf(name), { recursive: true, force: true })
-    const from = ['-h', folder, '-p', String(socketPort(leader)), '-D', dataOf(name)]
+    rmSync(dataFolder(name), { recursive: true, force: true })
+    const from = ['-h', folder, '-p', String(socketPort(leader)), '-D', dataFolder(name)]
     await startProgram(folder, [...COPY_SERVER, ...from])
     follow(name, leader)
     await start(name)
@@ -71,7 +71,7 @@ export async function startTrio() {
       await pause(100)
     }
   }
-  await startProgram(folder, [...INITIALISE_SERVER, '-D', dataOf('one')])
+  await startProgram(folder, [...INITIALISE_SERVER, '-D', dataFolder('one')])
   await start('one')
   const rule = `ANY 1 (${NAMES.join(', ')})`
   await runSql(directUrl('one'), `ALTER SYSTEM SET synchronous_standby_names = '${rule}'`)
@@ -101,7 +101,7 @@ export async function startTrio() {
     /** The primary fails, and another leads. Resolves with how the failed one comes back: first as it was, then as a standby. */
     async fail(fault: DatabaseFault): Promise<() => Promise<void>> {
       const failed = primary
-      const server = { folder, data: dataOf(failed) }
+      const server = { folder, data: dataFolder(failed) }
       if (fault === 'killed') await control(failed, ['-m', 'immediate', 'stop'])
       else if (fault === 'frozen') signalServer(server, 'SIGSTOP')
       else cables[failed].cut()
@@ -116,7 +116,7 @@ export async function startTrio() {
         await untilFollowed(2)
       }
     },
-    urlOf,
+    databaseUrl,
     async end(): Promise<void> {
       for (const name of NAMES) {
         // It may not be running.

@@ -11,7 +11,7 @@ const LEFT_OUT_MS = 2_000
  */
 const SILENT_MS_MAX = 20_000
 
-export async function portOf(server: Server): Promise<number> {
+export async function readPort(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return (server.address() as AddressInfo).port
 }
@@ -56,7 +56,7 @@ export async function startProxy(ports: readonly number[]) {
     incoming.on('data', (part: Buffer) => bytes.push(part))
     incoming.on('end', send)
   })
-  const port = await portOf(server)
+  const port = await readPort(server)
   return {
     port,
     url: `http://127.0.0.1:${port}`,

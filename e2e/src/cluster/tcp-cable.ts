@@ -1,6 +1,6 @@
 // A cable between clients and a server's socket, which can be cut: then nothing passes and nobody is told, as with dropped packets.
 import { connect, createServer, type Socket } from 'node:net'
-import { portOf } from './round-robin-proxy.ts'
+import { readPort } from './round-robin-proxy.ts'
 
 export async function startCable(socketPath: string) {
   const open = new Set<Socket>()
@@ -21,7 +21,7 @@ export async function startCable(socketPath: string) {
       })
     }
   })
-  const port = await portOf(server)
+  const port = await readPort(server)
   return {
     port,
     cut: (): void => {

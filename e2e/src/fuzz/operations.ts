@@ -47,7 +47,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false })
 type Responses = z.infer<typeof Operation>['responses']
 type Components = z.infer<typeof Document>['components']
 
-function validatorsOf(responses: Responses, components: Components) {
+function makeValidators(responses: Responses, components: Components) {
   const documented = new Map<number, ((value: unknown) => boolean) | undefined>()
   for (const [status, { content }] of Object.entries(responses)) {
     const schema = content['application/json']?.schema
@@ -77,13 +77,13 @@ function isJson(contentType: string): boolean {
 }
 
 /** Reads a document. Throws if it is not one of our OpenAPI documents. */
-export function operationsOf(document: unknown): readonly FuzzedOperation[] {
+export function listOperations(document: unknown): readonly FuzzedOperation[] {
   const { components, paths } = Document.parse(document)
   return Object.entries(paths).flatMap(([path, operations]) =>
     METHODS.flatMap((method) => {
       const operation = operations[method]
       if (operation === undefined) return []
-      const documented = validatorsOf(operation.responses, components)
+      const documented = makeValidators(operation.responses, components)
       return {
         method: method.toUpperCase(),
         path,

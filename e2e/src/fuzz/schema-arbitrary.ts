@@ -45,7 +45,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.dictionary(fc.constantFrom('__proto__', 'constructor', 'length', 'toString'), fc.integer()),
 )
 
-function listOf(value: unknown): readonly JsonSchema[] {
+function listArbitrary(value: unknown): readonly JsonSchema[] {
   return Array.isArray(value) ? (value as readonly JsonSchema[]) : []
 }
 
@@ -63,7 +63,7 @@ function numberFor(schema: JsonSchema): fc.Arbitrary<number> {
 
 function textFor(schema: JsonSchema): fc.Arbitrary<string> {
   const pattern = schema['pattern']
-  const examples = [schema['example'], ...listOf(schema['examples'])].filter(
+  const examples = [schema['example'], ...listArbitrary(schema['examples'])].filter(
     (type): type is string & JsonSchema => typeof type === 'string',
   )
   const fitting =
@@ -97,7 +97,7 @@ function objectFor(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
 }
 
 function fittingFor(schema: JsonSchema, depth: number): fc.Arbitrary<unknown> {
-  const choices = [...listOf(schema['anyOf']), ...listOf(schema['oneOf'])]
+  const choices = [...listArbitrary(schema['anyOf']), ...listArbitrary(schema['oneOf'])]
   if (depth > DEPTH_MAX) return fc.constant(null)
   if ('const' in schema) return fc.constant(schema['const'])
   if (Array.isArray(schema['enum'])) return fc.constantFrom(...(schema['enum'] as unknown[]))

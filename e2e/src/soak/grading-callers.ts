@@ -33,7 +33,7 @@ function payingFetch(stack: StackDescription, privateKey: string): typeof fetch 
 }
 
 /** Markets in the ledger whose close is recorded or will be. */
-async function marketsOf(baseUrl: string): Promise<readonly string[]> {
+async function listMarkets(baseUrl: string): Promise<readonly string[]> {
   const answer = await fetch(`${baseUrl}/api/coverage`, posted({ text: 'synthetic' }))
   const { candidates } = Coverage.parse(await answer.json())
   return candidates.flatMap(({ markets }) => markets.map(({ market }) => market))
@@ -42,7 +42,7 @@ async function marketsOf(baseUrl: string): Promise<readonly string[]> {
 /** Bettors who pay for grades and audits, and readers of the free routes. */
 export async function gradingCallers(stack: StackDescription): Promise<readonly SoakCaller[]> {
   const { baseUrl } = stack.grading
-  const markets = (await marketsOf(baseUrl)).filter((market) => market.includes('1x2'))
+  const markets = (await listMarkets(baseUrl)).filter((market) => market.includes('1x2'))
   let turn = 0
   const pick = () => {
     turn += 1

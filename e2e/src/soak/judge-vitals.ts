@@ -10,7 +10,7 @@ const HANDLES_SLACK = 8
 const MIB = 1024 * 1024
 
 /** The smallest sample: what remains just after garbage collection. */
-function floorOf(samples: readonly Vitals[]): number {
+function findFloor(samples: readonly Vitals[]): number {
   return Math.min(...samples.map(({ heapBytes }) => heapBytes))
 }
 
@@ -26,8 +26,8 @@ type SoakSamples = {
 export function leaksIn({ before, during, after }: SoakSamples): readonly string[] {
   const quarter = Math.floor(during.length / 4)
   if (quarter < 2) return [`${during.length} samples are too few to judge`]
-  const early = floorOf(during.slice(quarter, 2 * quarter))
-  const late = floorOf(during.slice(-quarter))
+  const early = findFloor(during.slice(quarter, 2 * quarter))
+  const late = findFloor(during.slice(-quarter))
   const leaks: string[] = []
   if (late > early * (1 + HEAP_GROWTH_MAX) + HEAP_SLACK_BYTES)
     leaks.push(`heap grew from ${mebibytes(early)} to ${mebibytes(late)} MiB`)

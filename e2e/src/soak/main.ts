@@ -90,13 +90,13 @@ async function soak({ description }: SpawnedStack): Promise<readonly string[]> {
   const ended = Object.entries(description.process.children).filter(([, pid]) => !isRunning(pid))
   return [
     ...ended.map(([name]) => `${name} ended`),
-    ...leaksOf({ before, during, after }),
+    ...findLeaks({ before, during, after }),
     ...[...account.faults].map(([kind, why]) => `${kind}: ${why}`),
   ]
 }
 
 /** What each service lost; a service that does not report is itself a fault. */
-function leaksOf(samples: {
+function findLeaks(samples: {
   readonly before: readonly Vitals[] | undefined
   readonly during: readonly (readonly Vitals[])[]
   readonly after: readonly Vitals[] | undefined

@@ -9,10 +9,10 @@ import {
   grantedBody,
   hurriedClock,
   PRICE_TINYBAR,
+  readTransaction,
   type StandIn,
   signedTransfer,
   startStandIn,
-  transactionOf,
 } from './access-stand-in.fixture.ts'
 import { agentSigner } from './agent-signer.ts'
 
@@ -55,7 +55,7 @@ describe('paying', () => {
     expect(outcome).toMatchObject({
       kind: 'granted',
       paidThisRequest: true,
-      payment: { amountTinybar: PRICE_TINYBAR, transaction: transactionOf(service.payments[1]) },
+      payment: { amountTinybar: PRICE_TINYBAR, transaction: readTransaction(service.payments[1]) },
       metering: { callsRemaining: 19 },
       subscription: { balanceTinybar: 900_000_000n, expiresAtSeconds: 1_763_600_020 },
       resource: { hbarUsd: 0.08 },

@@ -184,7 +184,7 @@ export function createTransact(options: {
   const where = ledgerName({ rpcUrl, chainId })
   let nextNonce = 0
 
-  const refusalOf = (call: Call) =>
+  const findRefusal = (call: Call) =>
     named(`The ledger at ${where} cannot try it`, async () => {
       try {
         await reader.call({ account: address, ...call })
@@ -213,7 +213,7 @@ export function createTransact(options: {
       const serializedTransaction = await account.signTransaction(transaction)
       const hash = keccak256(serializedTransaction)
       await sender.sendRawTransaction({ serializedTransaction }).catch(throwUnlessSilence)
-      const receipt = await receiptOf(sender, hash)
+      const receipt = await awaitReceipt(sender, hash)
       nextNonce = nonce + 1
       if (receipt.status !== 'success') throw new Error(`the ledger reverted ${hash}`)
       return receipt
@@ -223,10 +223,10 @@ export function createTransact(options: {
     const { functionName, isCertain = false, valueTinybar = 0n } = wanted
     const { amount, eventName, gas: limit } = TRANSACTIONS[functionName]
     const gas = limit === 'arming' ? await armingGas() : limit
-    const args = argumentsOf({ agent: address, ...wanted })
+    const args = listArguments({ agent: address, ...wanted })
     const data = encodeFunctionData({ abi, functionName, args })
     const call = { to, data, gas, value: valueTinybar * WEIBAR_PER_TINYBAR }
-    const errorName = isCertain ? undefined : await refusalOf(call)
+    const errorName = isCertain ? undefined : await findRefusal(call)
     if (errorName !== undefined) return { kind: 'refused', errorName }
     const { logs, transactionHash: transaction } = await submit(call)
     const [event] = parseEventLogs({ abi, logs, eventName })
@@ -236,7 +236,7 @@ export function createTransact(options: {
 }
 
 /** Polls for the receipt: late or lost answers look the same. Throws viem's errors. */
-function receiptOf(client: PublicClient, hash: Hex): Promise<TransactionReceipt> {
+function awaitReceipt(client: PublicClient, hash: Hex): Promise<TransactionReceipt> {
   const endsAtMs = performance.now() + RECEIPT_MS_MAX
   return withRetry(() => client.getTransactionReceipt({ hash }), {
     delay: RECEIPT_POLL_MS,
@@ -255,7 +255,7 @@ function throwUnlessSilence(error: unknown): void {
   if (!isSilence && !(failure instanceof TimeoutError)) throw error
 }
 
-function argumentsOf({ functionName, agent, isGuarded }: ContractCall): readonly unknown[] {
+function listArguments({ functionName, agent, isGuarded }: ContractCall): readonly unknown[] {
   if (functionName === 'cancel') return []
   // The agent's own transaction needs no separate signature.
   return functionName === 'setGuard' ? [agent, isGuarded, '0x'] : [agent]
@@ -276,12 +276,12 @@ function shortMessage(error: unknown): string {
 function errorNameIn(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const data: unknown = 'data' in cause ? cause.data : undefined
-    if (isHex(data)) return errorNameOf(data)
+    if (isHex(data)) return nameError(data)
   }
   return undefined
 }
 
-function errorNameOf(data: Hex): string {
+function nameError(data: Hex): string {
   try {
     return decodeErrorResult({ abi, data }).errorName
   } catch {

@@ -93,7 +93,7 @@ export class AccessServiceUnavailable extends Error {
 /** When to ask again about a payment that got no answer or no `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 5
 
-async function bodyOf(response: Response): Promise<unknown> {
+async function readBody(response: Response): Promise<unknown> {
   try {
     return await response.json()
   } catch {
@@ -146,7 +146,7 @@ function unexpectedOutcome(answer: Answer): AccessOutcome {
 }
 
 /** A transaction id as this package writes it, whatever the facilitator's form. */
-function idOf(transaction: string): string | undefined {
+function paymentId(transaction: string): string | undefined {
   const id = parseTransactionId(transaction)
   return id && canonicalTransactionId(id)
 }
@@ -157,7 +157,7 @@ function settledPayment({ response, payment }: Answer) {
   try {
     const { transaction, payer = '' } = decodePaymentResponseHeader(header)
     // Somebody else's settlement, or an earlier one's, says nothing about this payment.
-    if (idOf(transaction) !== payment.transaction) return undefined
+    if (paymentId(transaction) !== payment.transaction) return undefined
     return { amountTinybar: payment.amountTinybar, transaction, payer }
   } catch {
     return 'unreadable'
@@ -179,7 +179,7 @@ export async function answeredOutcome(
   response: Response,
   payment: SignedPayment | undefined,
 ): Promise<AccessOutcome> {
-  const body = await bodyOf(response)
+  const body = await readBody(response)
   const answer = { response, body, payment }
   switch (response.status) {
     case 200:
@@ -243,7 +243,7 @@ export function unsignedOutcome(
 
 /** The outcome of an answer of the status endpoint. Throws AccessServiceUnavailable likewise. */
 export async function statusOutcome(response: Response): Promise<StatusOutcome> {
-  const body = await bodyOf(response)
+  const body = await readBody(response)
   if (response.status === 502 || response.status === 503) {
     return { kind: 'unavailable', httpStatus: response.status, error: errorCode(body) }
   }

@@ -150,7 +150,7 @@ export function statusBody(change: Readonly<Record<string, unknown>> = {}) {
 function settledHere(header: string, payment: string | undefined): string {
   const text = Buffer.from(header, 'base64').toString()
   if (payment === undefined || !text.includes(PAID_HERE)) return header
-  return Buffer.from(text.replace(PAID_HERE, transactionOf(payment))).toString('base64')
+  return Buffer.from(text.replace(PAID_HERE, readTransaction(payment))).toString('base64')
 }
 
 function send(response: ServerResponse, answer: Answer, payment?: string): void {
@@ -228,7 +228,7 @@ export function signedTransfer(header: string | undefined) {
 }
 
 /** The id of the transfer that a payment header signs. */
-export function transactionOf(header: string | undefined): string {
+export function readTransaction(header: string | undefined): string {
   return canonicalTransactionId(signedTransfer(header).transactionId)
 }
 

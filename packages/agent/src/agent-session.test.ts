@@ -43,7 +43,7 @@ afterEach(async () => {
 const withToken = (answer: Answer, token: string): Answer =>
   typeof answer === 'string' ? answer : { ...answer, headers: { 'access-token': token } }
 
-const verdictOf = (proof: string | undefined) =>
+const readVerdict = (proof: string | undefined) =>
   judgeSignIn(proof ?? '', {
     baseUrl: service.baseUrl,
     chainId: 'eip155:296',
@@ -69,7 +69,7 @@ test('a proof is given where it is asked for, and its token from then on, until 
     { proof },
     { token: 'Bearer two' },
   ])
-  expect(verdictOf(service.sessions[1]?.proof)).toMatchObject({ kind: 'proved' })
+  expect(readVerdict(service.sessions[1]?.proof)).toMatchObject({ kind: 'proved' })
   expect(service.payments.every((payment) => payment === undefined)).toBe(true)
 })
 

@@ -29,7 +29,7 @@ afterAll(async () => {
   await stack.stop()
 })
 
-const urlOf = (endpoint: 'access' | 'status', agent: string): string =>
+const readUrl = (endpoint: 'access' | 'status', agent: string): string =>
   `${stack.environment['ACCESS_URL']}/api/svc/${endpoint}?agent=${agent}`
 
 /** An account whose window is open for half an hour, by the patron's gift of money and its own purchase. */
@@ -54,18 +54,18 @@ async function buyer(name: string, ...options: string[]): Promise<DevnetAccount>
 
 /** The service may go by a window that it read up to 2 s ago, so a new guard is in force a little later (A18). */
 async function strangersMeet(status: number, agent: Address): Promise<void> {
-  const meet = async () => (await fetch(urlOf('access', agent))).status
+  const meet = async () => (await fetch(readUrl('access', agent))).status
   await expect.poll(meet, { interval: 2_100 }).toBe(status)
 }
 
-async function contractOf(agent: Address): Promise<Address> {
-  const status = (await (await fetch(urlOf('status', agent))).json()) as { contract: Address }
+async function makeContract(agent: Address): Promise<Address> {
+  const status = (await (await fetch(readUrl('status', agent))).json()) as { contract: Address }
   return status.contract
 }
 
 /** What anybody can do to an agent's guard on the contract. */
-async function guardOf(agent: Address) {
-  const at = { address: await contractOf(agent), abi: accessWindowAbi } as const
+async function readGuard(agent: Address) {
+  const at = { address: await makeContract(agent), abi: accessWindowAbi } as const
   const transport = http(stack.devnet.rpcUrl)
   const reader = createPublicClient({ transport })
   const read = async () =>
@@ -109,11 +109,11 @@ async function guardOf(agent: Address) {
 
 test('A17: a stranger who reads an address from the chain cannot use up a guarded window', async () => {
   const { evmAddress, privateKey } = await buyer('wary')
-  const before = await (await fetch(urlOf('access', evmAddress))).json()
+  const before = await (await fetch(readUrl('access', evmAddress))).json()
   expect(before).toMatchObject({ error: 'sign_in_required', accepts: [] })
   for (let call = 0; call < 50; call += 1)
-    expect((await fetch(urlOf('access', evmAddress))).status).toBe(402)
-  const status = await (await fetch(urlOf('status', evmAddress))).json()
+    expect((await fetch(readUrl('access', evmAddress))).status).toBe(402)
+  const status = await (await fetch(readUrl('status', evmAddress))).json()
   expect(status).toMatchObject({ hasAccess: true, usage: { callsAllowed: 4 } })
   // Of 4 calls the window still has enough: the command is served although 51 strangers called.
   expect(await stack.agent(privateKey, ['pay'])).toMatchObject({ code: 0, err: '' })
@@ -125,7 +125,7 @@ test('A17: the official client with its sign-in extension gets into a guarded wi
   const client = new x402Client().registerExtension(
     createSIWxClientExtension({ signers: [account] }),
   )
-  const answer = await wrapFetchWithPayment(fetch, client)(urlOf('access', evmAddress))
+  const answer = await wrapFetchWithPayment(fetch, client)(readUrl('access', evmAddress))
   expect(answer.status).toBe(200)
   expect(answer.headers.get('access-token')).toMatch(/^v1\./)
   expect(await answer.json()).toMatchObject({ access: 'granted', paidThisRequest: false })
@@ -133,7 +133,7 @@ test('A17: the official client with its sign-in extension gets into a guarded wi
   const theirs = new x402Client().registerExtension(
     createSIWxClientExtension({ signers: [stranger] }),
   )
-  const call = wrapFetchWithPayment(fetch, theirs)(urlOf('access', evmAddress))
+  const call = wrapFetchWithPayment(fetch, theirs)(readUrl('access', evmAddress))
   await expect(call).rejects.toThrow('Failed to create payment payload')
 })
 
@@ -148,7 +148,7 @@ test('A17: a command whose ACCESS_URL is another name of the service is told so,
 
 test('A17: guard off lets everybody in again, guard on keeps strangers out', async () => {
   const { evmAddress, privateKey } = await buyer('open', '--unguarded')
-  expect((await fetch(urlOf('access', evmAddress))).status).toBe(200)
+  expect((await fetch(readUrl('access', evmAddress))).status).toBe(200)
   const on = await stack.agent(privateKey, ['guard', 'on'])
   expect(on).toMatchObject({ code: 0, err: '' })
   expect(on.out).toContain('The window is guarded')
@@ -163,7 +163,7 @@ test('A17: a guard set by a payer or a stranger is refused', async () => {
   const payer = await stack.newAgent('payer')
   const line = ['pay', '--max-hbar', '12', '--for', evmAddress]
   expect(await stack.agent(payer.privateKey, line)).toMatchObject({ code: 0, err: '' })
-  const guard = await guardOf(evmAddress)
+  const guard = await readGuard(evmAddress)
   expect(await guard.set(payer, true, '0x')).toBe('AccessWindow_NotAgent')
   const own = await guard.signature(payer, true)
   expect(await guard.set(payer, true, own)).toBe('AccessWindow_NotAgent')
@@ -172,7 +172,7 @@ test('A17: a guard set by a payer or a stranger is refused', async () => {
 
 test('A17: a guard signature serves whoever sends it once, and not after the guard was unset', async () => {
   const agent = await buyer('signer', '--unguarded')
-  const guard = await guardOf(agent.evmAddress)
+  const guard = await readGuard(agent.evmAddress)
   const relay = await stack.newAgent('relay')
   const signature = await guard.signature(agent, true)
   expect(await guard.set(relay, false, signature)).toBe('AccessWindow_NotAgent')

@@ -16,9 +16,9 @@ import {
   grantedBody,
   hurriedClock,
   PRICE_TINYBAR,
+  readTransaction,
   type StandIn,
   startStandIn,
-  transactionOf,
 } from './access-stand-in.fixture.ts'
 import { agentSigner } from './agent-signer.ts'
 import { moneySentence } from './money-sentence.ts'
@@ -78,7 +78,7 @@ async function calls(scripts: readonly Script[], options: Partial<AccessAgentOpt
   const sent = [...server.payments, ...elsewhere.payments].filter(
     (payment) => payment !== undefined,
   )
-  const signed = [...new Set(sent.map(transactionOf))]
+  const signed = [...new Set(sent.map(readTransaction))]
   return { kinds, sentences, signed, clock }
 }
 
@@ -152,7 +152,7 @@ describe('X9: hostile-facilitator', () => {
     server.script(challenge(), granted(true))
     expect((await agent.access()).kind).toBe('granted')
     const sent = server.payments.filter((payment) => payment !== undefined)
-    expect(new Set(sent.map(transactionOf)).size).toBe(2)
+    expect(new Set(sent.map(readTransaction)).size).toBe(2)
   })
 
   test('slow_answer: slower than a call may take, then served', async () => {

@@ -54,14 +54,14 @@ export function createEvidenceReader(options: {
       transaction,
       identifier,
       offer: await verifier.offer(challenge, { accepted, calledUrl: url }),
-      receipt: await verifier.receipt(settlementOf(response), own),
+      receipt: await verifier.receipt(readSettlement(response), own),
     }
     keep?.(evidence)
     return evidence
   }
 }
 
-function settlementOf(response: Response): unknown {
+function readSettlement(response: Response): unknown {
   try {
     return decodePaymentResponseHeader(response.headers.get('payment-response') ?? '')
   } catch {

@@ -40,7 +40,7 @@ export type RealStack = {
   stop(): Promise<void>
 }
 
-const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+const findFile = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 /** What every process starts with. */
 export const NODE_ENVIRONMENT = {
@@ -125,7 +125,7 @@ async function deploy(
   environment: Readonly<Record<string, string>>,
   roles: Roles,
 ): Promise<Address> {
-  const main = fileOf('../../../services/access/src/command/main.ts')
+  const main = findFile('../../../services/access/src/command/main.ts')
   const period = ['--period-seconds', String(PERIOD_SECONDS)]
   const terms = ['--price-hbar', '3', ...period, '--calls', '4', '--reserve-hbar', '200']
   const deployed = await runProcess(main, ['deploy', ...terms], {
@@ -164,7 +164,7 @@ export async function startRealStack(): Promise<RealStack> {
   const ACCESS_CONTRACT = await deploy(seller, roles)
   const port = await freePort()
   const log: string[] = []
-  const service = spawn(process.execPath, [fileOf('../../../services/access/src/main.ts')], {
+  const service = spawn(process.execPath, [findFile('../../../services/access/src/main.ts')], {
     env: {
       ...NODE_ENVIRONMENT,
       ...seller,
@@ -194,7 +194,7 @@ export async function startRealStack(): Promise<RealStack> {
       agent: async (AGENT_KEY, line, change = {}) =>
         await runHere(line, { ...environment, ...change, AGENT_KEY }),
       agentProcess: async (AGENT_KEY, line) =>
-        await runProcess(fileOf('main.ts'), line, { ...environment, AGENT_KEY }),
+        await runProcess(findFile('main.ts'), line, { ...environment, AGENT_KEY }),
       stop,
     }
   } catch (error) {

@@ -48,7 +48,7 @@ async function keepOpen(account: DevnetAccount, agent?: Address): Promise<void> 
 }
 
 /** Nonces of the transactions that these top-ups became, in the order in which they were asked for. */
-async function noncesOf(outcomes: readonly PromiseSettledResult<TopUpOutcome>[]) {
+async function readNonces(outcomes: readonly PromiseSettledResult<TopUpOutcome>[]) {
   const client = createPublicClient({ transport: http(stack.devnet.rpcUrl) })
   const hashes = outcomes.flatMap((outcome): readonly Hex[] =>
     outcome.status === 'fulfilled' && outcome.value.kind === 'topped-up'
@@ -180,7 +180,7 @@ test('A16: what one agent of the library signs at once is sent one after the oth
   const done = { status: 'fulfilled', value: { kind: 'topped-up', amountTinybar: more } }
   const failed = { status: 'rejected', reason: { name: 'LedgerUnavailable' } }
   expect(outcomes).toMatchObject([done, done, failed, done])
-  expect(await noncesOf(outcomes)).toEqual([0, 1, 2])
+  expect(await readNonces(outcomes)).toEqual([0, 1, 2])
 })
 
 test.each(['eth_sendRawTransaction', 'eth_getTransactionReceipt', 'eth_call', 'eth_gasPrice'])(

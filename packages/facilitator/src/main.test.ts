@@ -31,7 +31,7 @@ function run(environment: Record<string, string>) {
 }
 
 /** A node of that chain that knows nothing else. */
-async function chainOf(chainId: number) {
+async function startChain(chainId: number) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: `0x${chainId.toString(16)}` })
   const server = createServer((_request, response) => response.end(body)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -67,7 +67,7 @@ describe('the command', () => {
   })
 
   test.concurrent('ends with one sentence and exits 1 if the chain is not the configured one', async () => {
-    const chain = await chainOf(1)
+    const chain = await startChain(1)
     const { exit, output } = run({
       FEE_PAYER: '0.0.1001',
       FEE_PAYER_KEY: KEY,

@@ -33,12 +33,12 @@ export function observeSettlements(
       const { cause, message, outcome, reason, transaction } = end
       metrics.count('facilitator_settlements_total', { outcome, reason })
       counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-      const fields = { outcome, reason, message, transaction, ...fieldsOf(payment) }
+      const fields = { outcome, reason, message, transaction, ...logFields(payment) }
       if (outcome === 'settled') logger?.info(fields, 'settlement ended')
       else logger?.warn({ ...fields, err: cause }, 'settlement ended')
     },
     onDoubt: (payment: VerifiedPayment, { cause, transaction }: SubmissionDoubt): void => {
-      const fields = { transaction, ...fieldsOf(payment), cause: causeText(cause) }
+      const fields = { transaction, ...logFields(payment), cause: causeText(cause) }
       logger?.warn(fields, 'submission in doubt')
     },
     /** Settlements under way are read at each scrape. */
@@ -50,7 +50,7 @@ export function observeSettlements(
 }
 
 /** What a log line says about a payment; the amount's name states its unit. */
-function fieldsOf(payment: VerifiedPayment): Readonly<Record<string, string>> {
+function logFields(payment: VerifiedPayment): Readonly<Record<string, string>> {
   const { amount, network, nonce, payer, payTo } = payment
   const unit = network.startsWith('hedera:') ? 'amountTinybar' : 'amountBaseUnits'
   return { network, nonce, payer, payTo, [unit]: amount.toString() }

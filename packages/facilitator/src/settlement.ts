@@ -156,7 +156,7 @@ export function createExactFacilitator(
   }
 
   /** The order for a payment; an expired one is refused whatever the ledger says. */
-  function orderOf({ kind, payment }: Unrefused, { payload }: PaymentPayload): Order {
+  function makeOrder({ kind, payment }: Unrefused, { payload }: PaymentPayload): Order {
     const order = side.order(payment, payload)
     if (kind === 'valid') return order
     const expired = async (): Promise<SettlementEnd> => ({
@@ -180,7 +180,7 @@ export function createExactFacilitator(
         return { isValid: false, invalidReason: verification.reason }
       }
       const { payer } = verification.payment
-      const refusal = await orderOf(verification, payload).preflight()
+      const refusal = await makeOrder(verification, payload).preflight()
       return refusal === undefined
         ? { isValid: true, payer }
         : { isValid: false, invalidReason: refusal.reason, payer }
@@ -189,7 +189,7 @@ export function createExactFacilitator(
       const verification = await judge(payload, wanted)
       return verification.kind === 'refused'
         ? refusedResponse(verification.reason, wanted.network)
-        : await settlements.settle(verification.payment, orderOf(verification, payload))
+        : await settlements.settle(verification.payment, makeOrder(verification, payload))
     },
   }
 }

@@ -90,7 +90,7 @@ export function createNoteKey({
     type: 'spki',
   })
   const typedKey = Buffer.concat([Buffer.of(algorithm), publicKey.subarray(SPKI_PREFIX.length)])
-  const keyId = keyIdOf(keyName, typedKey)
+  const keyId = computeKeyId(keyName, typedKey)
   const sign = (message: string): Buffer => signEd25519(null, Buffer.from(message), privateKey)
   return {
     keyName,
@@ -157,7 +157,7 @@ export function readVerifierKey(text: string, algorithm: number): Verifier | und
   const typedKey = decodeStrictBase64(rest.join('+'))
   if (!isKeyName(keyName) || typedKey?.length !== KEY_BYTES + 1) return undefined
   if (typedKey[0] !== algorithm) return undefined
-  const keyId = keyIdOf(keyName, typedKey)
+  const keyId = computeKeyId(keyName, typedKey)
   if (keyId.toString('hex') !== idText) return undefined
   const der = Buffer.concat([SPKI_PREFIX, typedKey.subarray(1)])
   return { keyName, keyId, publicKey: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
@@ -200,7 +200,7 @@ function readSignatureLine(line: string): SignatureLine | undefined {
   }
 }
 
-function keyIdOf(keyName: string, typedKey: Uint8Array): Buffer {
+function computeKeyId(keyName: string, typedKey: Uint8Array): Buffer {
   const named = Buffer.concat([Buffer.from(`${keyName}\n`), typedKey])
   return hash('sha256', named, 'buffer').subarray(0, KEY_ID_BYTES)
 }

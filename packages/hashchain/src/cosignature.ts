@@ -26,7 +26,7 @@ export function openCosignature(options: NoteAndKey): OpenedCosignature {
   if (own.kind === 'refused') return own
   let latestSeconds = 0
   for (const blob of own.signatures) {
-    const atSeconds = blob.length === TIME_BYTES + SIGNATURE_BYTES ? secondsOf(blob) : undefined
+    const atSeconds = blob.length === TIME_BYTES + SIGNATURE_BYTES ? readSeconds(blob) : undefined
     if (
       atSeconds === undefined ||
       !own.verifies(cosignedMessage(own.text, atSeconds), blob.subarray(TIME_BYTES))
@@ -42,7 +42,7 @@ export function isCosignatureKey(text: string): boolean {
   return readVerifierKey(text, ALGORITHM_COSIGNATURE) !== undefined
 }
 
-function secondsOf(blob: Buffer): number | undefined {
+function readSeconds(blob: Buffer): number | undefined {
   const seconds = Number(blob.readBigUInt64BE())
   return Number.isSafeInteger(seconds) ? seconds : undefined
 }

@@ -18,11 +18,11 @@ export {
 } from './merkle-proof.ts'
 export {
   type CompactRange,
+  computeRoot,
   createCompactRange,
   HASH_BYTES,
   leafHash,
   nodeHash,
-  rootOf,
   type TreeHead,
 } from './merkle-tree.ts'
 export {

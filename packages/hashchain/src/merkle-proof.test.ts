@@ -8,13 +8,13 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from './merkle-proof.ts'
-import { leafHash, rootOf } from './merkle-tree.ts'
+import { computeRoot, leafHash } from './merkle-tree.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const vectorLeaves = vectors.entries.map((entry) => leafHash(Buffer.from(entry, 'hex')))
 const leaves = Array.from({ length: 70 }, (_, index) => leafHash(Buffer.from(`entry ${index}`)))
-const readerOf =
+const makeReader =
   (hashes: readonly Uint8Array[]) =>
   ({ from, to }: LeafRange) =>
     hashes.slice(from, to)
@@ -23,38 +23,38 @@ const anyPair = fc
   .tuple(fc.integer({ min: 1, max: 70 }), fc.integer({ min: 1, max: 70 }))
   .map(([left, right]) => ({ smaller: Math.min(left, right), size: Math.max(left, right) }))
 
-const inclusionOf = ({ index, size }: { index: number; size: number }) => ({
+const proveInclusion = ({ index, size }: { index: number; size: number }) => ({
   index,
   size,
   leafHash: leaves[index] ?? leafHash(Buffer.of()),
-  proof: inclusionProof({ index, size, leafHashes: readerOf(leaves) }),
-  rootHash: rootOf(leaves.slice(0, size)),
+  proof: inclusionProof({ index, size, leafHashes: makeReader(leaves) }),
+  rootHash: computeRoot(leaves.slice(0, size)),
 })
 
-const consistencyOf = ({ oldSize, size }: { oldSize: number; size: number }) => ({
+const proveConsistency = ({ oldSize, size }: { oldSize: number; size: number }) => ({
   oldSize,
   size,
-  oldRootHash: rootOf(leaves.slice(0, oldSize)),
-  rootHash: rootOf(leaves.slice(0, size)),
-  proof: consistencyProof({ oldSize, size, leafHashes: readerOf(leaves) }),
+  oldRootHash: computeRoot(leaves.slice(0, oldSize)),
+  rootHash: computeRoot(leaves.slice(0, size)),
+  proof: consistencyProof({ oldSize, size, leafHashes: makeReader(leaves) }),
 })
 
 describe('RFC 9162: inclusion', () => {
   test.each(vectors.inclusion)('golden vector: entry $index of $size', ({ index, size, proof }) => {
-    const made = inclusionProof({ index, size, leafHashes: readerOf(vectorLeaves) })
+    const made = inclusionProof({ index, size, leafHashes: makeReader(vectorLeaves) })
     expect(made.map(hex)).toEqual(proof)
   })
 
   test('every entry of every tree up to 70 is proved', () => {
     for (let size = 1; size <= 70; size += 1)
       for (let index = 0; index < size; index += 1)
-        expect(verifyInclusion(inclusionOf({ index, size }))).toBe(true)
+        expect(verifyInclusion(proveInclusion({ index, size }))).toBe(true)
   })
 
   test('no proof holds for another entry, index or root, or with a hash more, less or altered', () => {
     fc.assert(
       fc.property(anyPair, ({ smaller, size }) => {
-        const valid = inclusionOf({ index: smaller - 1, size })
+        const valid = proveInclusion({ index: smaller - 1, size })
         const altered = leafHash(valid.leafHash)
         expect(verifyInclusion({ ...valid, leafHash: altered })).toBe(false)
         expect(verifyInclusion({ ...valid, rootHash: altered })).toBe(false)
@@ -77,7 +77,7 @@ describe('RFC 9162: inclusion', () => {
       [-1, 3],
       [0.5, 3],
     ] as const)
-      expect(() => inclusionProof({ index, size, leafHashes: readerOf(leaves) })).toThrow(
+      expect(() => inclusionProof({ index, size, leafHashes: makeReader(leaves) })).toThrow(
         RangeError,
       )
   })
@@ -85,11 +85,11 @@ describe('RFC 9162: inclusion', () => {
 
 test('invalid hashes prove nothing and throw nothing', () => {
   const short = Buffer.alloc(31)
-  const inclusion = inclusionOf({ index: 2, size: 5 })
+  const inclusion = proveInclusion({ index: 2, size: 5 })
   expect(verifyInclusion({ ...inclusion, leafHash: short })).toBe(false)
   expect(verifyInclusion({ ...inclusion, rootHash: short })).toBe(false)
   expect(verifyInclusion({ ...inclusion, proof: inclusion.proof.with(0, short) })).toBe(false)
-  const consistency = consistencyOf({ oldSize: 4, size: 7 })
+  const consistency = proveConsistency({ oldSize: 4, size: 7 })
   expect(verifyConsistency({ ...consistency, oldRootHash: short })).toBe(false)
   expect(verifyConsistency({ ...consistency, rootHash: short })).toBe(false)
   expect(verifyConsistency({ ...consistency, proof: consistency.proof.with(0, short) })).toBe(false)
@@ -97,20 +97,20 @@ test('invalid hashes prove nothing and throw nothing', () => {
 
 describe('RFC 9162: consistency', () => {
   test.each(vectors.consistency)('golden vector: $oldSize to $size', ({ oldSize, size, proof }) => {
-    const made = consistencyProof({ oldSize, size, leafHashes: readerOf(vectorLeaves) })
+    const made = consistencyProof({ oldSize, size, leafHashes: makeReader(vectorLeaves) })
     expect(made.map(hex)).toEqual(proof)
   })
 
   test('every prefix of every tree up to 70 is proved', () => {
     for (let size = 1; size <= 70; size += 1)
       for (let oldSize = 1; oldSize <= size; oldSize += 1)
-        expect(verifyConsistency(consistencyOf({ oldSize, size }))).toBe(true)
+        expect(verifyConsistency(proveConsistency({ oldSize, size }))).toBe(true)
   })
 
   test('no proof holds for another root or with a hash more, less or altered', () => {
     fc.assert(
       fc.property(anyPair, ({ smaller, size }) => {
-        const valid = consistencyOf({ oldSize: smaller, size })
+        const valid = proveConsistency({ oldSize: smaller, size })
         const altered = leafHash(valid.rootHash)
         expect(verifyConsistency({ ...valid, rootHash: altered })).toBe(false)
         expect(verifyConsistency({ ...valid, oldRootHash: altered })).toBe(false)
@@ -129,8 +129,8 @@ describe('RFC 9162: consistency', () => {
   })
 
   test('a rewritten history is not consistent', () => {
-    const { proof, size, rootHash } = consistencyOf({ oldSize: 20, size: 50 })
-    const rewritten = rootOf(leaves.slice(0, 20).with(7, leafHash(Buffer.from('other'))))
+    const { proof, size, rootHash } = proveConsistency({ oldSize: 20, size: 50 })
+    const rewritten = computeRoot(leaves.slice(0, 20).with(7, leafHash(Buffer.from('other'))))
     expect(verifyConsistency({ oldSize: 20, size, oldRootHash: rewritten, rootHash, proof })).toBe(
       false,
     )
@@ -142,10 +142,10 @@ describe('RFC 9162: consistency', () => {
       [4, 3],
       [1.5, 3],
     ] as const) {
-      expect(() => consistencyProof({ oldSize, size, leafHashes: readerOf(leaves) })).toThrow(
+      expect(() => consistencyProof({ oldSize, size, leafHashes: makeReader(leaves) })).toThrow(
         RangeError,
       )
-      const root = rootOf([])
+      const root = computeRoot([])
       expect(
         verifyConsistency({ oldSize, size, oldRootHash: root, rootHash: root, proof: [] }),
       ).toBe(false)

@@ -2,7 +2,7 @@
  * RFC 9162 proofs: that an entry is in a tree (inclusion), and that a tree is a prefix of a later one (consistency).
  * Making a proof needs the stored leaf hashes; checking one needs only roots and the leaf's hash.
  */
-import { HASH_BYTES, nodeHash, rootOf } from './merkle-tree.ts'
+import { computeRoot, HASH_BYTES, nodeHash } from './merkle-tree.ts'
 
 /** Leaves `from` (inclusive) to `to` (exclusive). */
 export type LeafRange = { readonly from: number; readonly to: number }
@@ -65,7 +65,7 @@ export function inclusionProof(options: {
   readonly leafHashes: LeafHashReader
 }): readonly Uint8Array[] {
   const { index, size, leafHashes } = options
-  return inclusionRanges(index, size).map((range) => rootOf(leafHashes(range)))
+  return inclusionRanges(index, size).map((range) => computeRoot(leafHashes(range)))
 }
 
 /** The hashes that show the first `oldSize` leaves to be a prefix of the first `size` leaves. O(size). */
@@ -75,7 +75,7 @@ export function consistencyProof(options: {
   readonly leafHashes: LeafHashReader
 }): readonly Uint8Array[] {
   const { oldSize, size, leafHashes } = options
-  return consistencyRanges(oldSize, size).map((range) => rootOf(leafHashes(range)))
+  return consistencyRanges(oldSize, size).map((range) => computeRoot(leafHashes(range)))
 }
 
 /** Whether a proof leads from a leaf's hash to a root (RFC 9162 §2.1.3.2). Never throws. */

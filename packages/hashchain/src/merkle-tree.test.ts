@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import vectors from '../vectors/merkle.json' with { type: 'json' }
-import { createCompactRange, HASH_BYTES, leafHash, nodeHash, rootOf } from './merkle-tree.ts'
+import { computeRoot, createCompactRange, HASH_BYTES, leafHash, nodeHash } from './merkle-tree.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
@@ -12,7 +12,7 @@ const leaves = (count: number): Uint8Array[] =>
 /** The tree hash exactly as RFC 9162 §2.1.1 defines it. */
 const definition = (hashes: readonly Uint8Array[]): Uint8Array => {
   const [first] = hashes
-  if (first === undefined) return rootOf([])
+  if (first === undefined) return computeRoot([])
   if (hashes.length === 1) return first
   let split = 1
   while (split * 2 < hashes.length) split *= 2
@@ -26,7 +26,7 @@ describe('RFC 9162: the tree', () => {
   test.each(vectors.rootHashes.map((rootHash, size) => ({ size, rootHash })))(
     'golden vector: $size entries have the root $rootHash',
     ({ size, rootHash }) => {
-      expect(hex(rootOf(vectorLeaves.slice(0, size)))).toBe(rootHash)
+      expect(hex(computeRoot(vectorLeaves.slice(0, size)))).toBe(rootHash)
     },
   )
 
@@ -55,7 +55,7 @@ describe('RFC 9162: the tree', () => {
         const second = createCompactRange(first.state())
         for (const leaf of all.slice(before)) second.append(leaf)
         expect(second.size).toBe(all.length)
-        expect(hex(second.rootHash())).toBe(hex(rootOf(all)))
+        expect(hex(second.rootHash())).toBe(hex(computeRoot(all)))
       }),
     )
   })
@@ -70,7 +70,7 @@ describe('RFC 9162: the tree', () => {
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
     expect(before.size).toBe(7)
     const again = createCompactRange(before)
-    again.append(rootOf([]))
+    again.append(computeRoot([]))
     expect(before.peaks).toHaveLength(3)
     expect(hex(createCompactRange(before).rootHash())).toBe(rootBefore)
   })
@@ -85,8 +85,8 @@ describe('RFC 9162: the tree', () => {
 
   test.each([
     { size: 1, peaks: [] },
-    { size: 0, peaks: [rootOf([])] },
-    { size: 3, peaks: [rootOf([])] },
+    { size: 0, peaks: [computeRoot([])] },
+    { size: 3, peaks: [computeRoot([])] },
     { size: 1, peaks: [Buffer.alloc(31)] },
     { size: -1, peaks: [] },
     { size: 0.5, peaks: [] },
@@ -98,7 +98,7 @@ describe('RFC 9162: the tree', () => {
     const range = createCompactRange()
     expect(() => range.append(Buffer.alloc(HASH_BYTES + 1))).toThrow(RangeError)
     expect(range.size).toBe(0)
-    const root = rootOf([])
+    const root = computeRoot([])
     expect(() => nodeHash({ left: Buffer.alloc(31), right: root })).toThrow(RangeError)
     expect(() => nodeHash({ left: root, right: Buffer.alloc(33) })).toThrow(RangeError)
   })
@@ -106,12 +106,12 @@ describe('RFC 9162: the tree', () => {
 
 describe('tampering changes the root', () => {
   const all = leaves(11)
-  const root = hex(rootOf(all))
+  const root = hex(computeRoot(all))
 
   test('every flipped byte of every leaf hash', () => {
     for (const [index, leaf] of all.entries())
       for (const { flipped } of byteFlips(leaf))
-        expect(hex(rootOf(all.with(index, flipped)))).not.toBe(root)
+        expect(hex(computeRoot(all.with(index, flipped)))).not.toBe(root)
   })
 
   test('every flipped byte of an entry', () => {
@@ -130,11 +130,11 @@ describe('tampering changes the root', () => {
       const leaf = all[index]
       const other = all[(index + 1) % all.length]
       if (leaf === undefined || other === undefined) throw new Error('unreachable')
-      expect(hex(rootOf(all.slice(0, index)))).not.toBe(root)
-      expect(hex(rootOf(all.toSpliced(index, 1)))).not.toBe(root)
-      expect(hex(rootOf(all.toSpliced(index, 0, leaf)))).not.toBe(root)
+      expect(hex(computeRoot(all.slice(0, index)))).not.toBe(root)
+      expect(hex(computeRoot(all.toSpliced(index, 1)))).not.toBe(root)
+      expect(hex(computeRoot(all.toSpliced(index, 0, leaf)))).not.toBe(root)
       const exchanged = all.with(index, other).with((index + 1) % all.length, leaf)
-      expect(hex(rootOf(exchanged))).not.toBe(root)
+      expect(hex(computeRoot(exchanged))).not.toBe(root)
     }
   })
 

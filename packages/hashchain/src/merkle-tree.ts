@@ -97,7 +97,7 @@ export function createCompactRange(state?: CompactRangeState): CompactRange {
 }
 
 /** RFC 9162 Merkle tree root over leaf hashes, in order; 32 bytes. */
-export function rootOf(leafHashes: Iterable<Uint8Array>): Uint8Array {
+export function computeRoot(leafHashes: Iterable<Uint8Array>): Uint8Array {
   const range = createCompactRange()
   for (const leaf of leafHashes) range.append(leaf)
   return range.rootHash()

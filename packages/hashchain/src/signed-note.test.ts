@@ -5,8 +5,8 @@ import vectors from '../vectors/note.json' with { type: 'json' }
 import { createNoteSigner, openNote } from './checkpoint.ts'
 import { byteFlips } from './testing/byte-flips.ts'
 
-const seedOf = (byte: number): Buffer => Buffer.alloc(32, byte)
-const signer = createNoteSigner({ keyName: 'care.example.org/user', seed: seedOf(7) })
+const makeSeed = (byte: number): Buffer => Buffer.alloc(32, byte)
+const signer = createNoteSigner({ keyName: 'care.example.org/user', seed: makeSeed(7) })
 const { verifierKey } = signer
 const note = signer.sign('origin\n3\nroot\n')
 const signatureLine = (text: string): string => text.slice(text.lastIndexOf('\n\n') + 2)
@@ -53,7 +53,7 @@ describe('C2SP signed note', () => {
   })
 
   test('other signers’ lines are ignored, before and after ours', () => {
-    const other = createNoteSigner({ keyName: 'witness.example', seed: seedOf(9) })
+    const other = createNoteSigner({ keyName: 'witness.example', seed: makeSeed(9) })
     const otherLine = signatureLine(other.sign('origin\n3\nroot\n'))
     const both = [
       note + otherLine,
@@ -66,7 +66,7 @@ describe('C2SP signed note', () => {
   })
 
   test('a note not signed by this key: unknown_key, even under the same name', () => {
-    const namesake = createNoteSigner({ keyName: signer.keyName, seed: seedOf(8) })
+    const namesake = createNoteSigner({ keyName: signer.keyName, seed: makeSeed(8) })
     expect(openNote({ note, verifierKey: namesake.verifierKey })).toEqual({
       kind: 'refused',
       reason: 'unknown_key',
@@ -146,6 +146,6 @@ describe('C2SP signed note', () => {
   test('a seed of the wrong length and a name with a plus sign or white space are refused', () => {
     expect(() => createNoteSigner({ keyName: 'a', seed: Buffer.alloc(31) })).toThrow(RangeError)
     for (const keyName of ['', 'a b', 'a+b', 'a\u00a0b', 'a\nb', '\ud800'])
-      expect(() => createNoteSigner({ keyName, seed: seedOf(1) })).toThrow(RangeError)
+      expect(() => createNoteSigner({ keyName, seed: makeSeed(1) })).toThrow(RangeError)
   })
 })

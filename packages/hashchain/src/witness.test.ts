@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createNoteSigner, formatCheckpoint } from './checkpoint.ts'
 import { openCosignature } from './cosignature.ts'
 import { consistencyProof } from './merkle-proof.ts'
-import { leafHash, rootOf } from './merkle-tree.ts'
+import { computeRoot, leafHash } from './merkle-tree.ts'
 import { createCosigner } from './testing/cosigner.ts'
 import { formatWitnessRequest, readCosignatures } from './witness.ts'
 
@@ -10,8 +10,10 @@ const ORIGIN = 'care.example.org/user'
 const signer = createNoteSigner({ keyName: ORIGIN, seed: Buffer.alloc(32, 7) })
 const witness = createCosigner({ keyName: 'witness.example', seed: Buffer.alloc(32, 9) })
 const journal = Array.from({ length: 12 }, (_, at) => leafHash(`entry ${at}`))
-const noteOf = (size: number): string =>
-  signer.sign(formatCheckpoint({ origin: ORIGIN, size, rootHash: rootOf(journal.slice(0, size)) }))
+const makeNote = (size: number): string =>
+  signer.sign(
+    formatCheckpoint({ origin: ORIGIN, size, rootHash: computeRoot(journal.slice(0, size)) }),
+  )
 
 describe('what a journal sends', () => {
   const proof = consistencyProof({
@@ -21,17 +23,17 @@ describe('what a journal sends', () => {
   })
 
   test('the request is the protocol’s: old size, proof, blank line, checkpoint', () => {
-    const lines = formatWitnessRequest({ oldSize: 3, proof, note: noteOf(7) }).split('\n')
+    const lines = formatWitnessRequest({ oldSize: 3, proof, note: makeNote(7) }).split('\n')
     expect(lines[0]).toBe('old 3')
     expect(lines.slice(1, 1 + proof.length)).toEqual(
       proof.map((hash) => Buffer.from(hash).toString('base64')),
     )
     expect(lines[1 + proof.length]).toBe('')
-    expect(lines.slice(2 + proof.length).join('\n')).toBe(noteOf(7))
+    expect(lines.slice(2 + proof.length).join('\n')).toBe(makeNote(7))
   })
 
   test('no request has an old size that is not a whole number, or more than 63 hashes', () => {
-    const note = noteOf(7)
+    const note = makeNote(7)
     for (const oldSize of [-1, 0.5, Number.NaN])
       expect(() => formatWitnessRequest({ oldSize, proof: [], note })).toThrow(RangeError)
     const long = Array.from({ length: 64 }, () => Buffer.alloc(32))
@@ -40,7 +42,7 @@ describe('what a journal sends', () => {
 })
 
 describe('what a journal keeps of an answer', () => {
-  const note = noteOf(5)
+  const note = makeNote(5)
   const text = note.slice(0, note.indexOf('\n\n') + 1)
   const line = witness.cosign({ text, atSeconds: 1_000 })
   const { verifierKey } = witness

@@ -181,7 +181,7 @@ type Fault = { readonly path: string[]; readonly message: string }
 
 const fault = (name: string, message: string): Fault => ({ path: [name], message })
 
-function faultsOf(config: Partial<z.output<typeof fields>>): readonly Fault[] {
+function findFaults(config: Partial<z.output<typeof fields>>): readonly Fault[] {
   const { BASE_URL: baseUrl = '', UPSTREAM_ISSUER: upstream } = config
   const hasPath = URL.parse(baseUrl)?.pathname !== '/'
   return [
@@ -203,7 +203,7 @@ function faultsOf(config: Partial<z.output<typeof fields>>): readonly Fault[] {
 /** The whole environment. */
 export const issuerConfigSchema = fields.superRefine(
   (config: Partial<z.output<typeof fields>>, context) => {
-    for (const issue of faultsOf(config)) context.addIssue({ code: 'custom', ...issue })
+    for (const issue of findFaults(config)) context.addIssue({ code: 'custom', ...issue })
   },
   // Runs even when there are other problems, so that one message names them all.
   { when: () => true },

@@ -66,7 +66,7 @@ export function createProvider(parts: ProviderParts): Provider {
     claims: { openid: ['sub', 'name', 'roles'] },
     conformIdTokenClaims: false,
     pkce: { required: () => true },
-    features: featuresOf(parts),
+    features: chooseFeatures(parts),
     extraClientMetadata: { properties: ['registered_by'], validator: metadataGuard(config) },
     findAccount: async ({ oidc }, accountId, source: Begun | undefined = oidc.session) => {
       const account = await findBegunBy(accounts, { accountId, acr: source?.acr })
@@ -96,7 +96,10 @@ export function createProvider(parts: ProviderParts): Provider {
       },
     },
     ttl: lifetimes(config),
-    interactions: { url: (_context, { uid }) => `/interaction/${uid}`, policy: promptsOf(parts) },
+    interactions: {
+      url: (_context, { uid }) => `/interaction/${uid}`,
+      policy: buildPrompts(parts),
+    },
     renderError,
     // Programs that register themselves name no address that is fetched (C50).
     sectorIdentifierUriValidate: () => false,
@@ -112,7 +115,7 @@ export function createProvider(parts: ProviderParts): Provider {
 }
 
 /** The password is asked again when a session is over, or when its person's credentials have ended. */
-function promptsOf({ config, clock }: ProviderParts): interactionPolicy.DefaultPolicy {
+function buildPrompts({ config, clock }: ProviderParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base()
   const isOver = new interactionPolicy.Check(
     SESSION_OVER,
@@ -176,7 +179,7 @@ export const isListedDocument = (listed: readonly string[], id: string): boolean
     prefix.endsWith('/') ? id.startsWith(prefix) && id !== prefix : id === prefix,
   )
 
-function featuresOf({ config }: ProviderParts): Configuration['features'] {
+function chooseFeatures({ config }: ProviderParts): Configuration['features'] {
   const { CLIENT_DOCUMENTS: documents, RESOURCES: resources, SCOPES: scopes } = config
   const features = {
     devInteractions: { enabled: false },

@@ -67,10 +67,10 @@ const addUserVerb: CommandVerb = {
 function wordAndFile(call: CommandCall, word: string) {
   const path = call.text('file') ?? ''
   if (path === '') throw new BadUsage(`${word} and --file are needed.`)
-  return { name: wordOf(call, word), path }
+  return { name: requireWord(call, word), path }
 }
 
-function wordOf({ words: [name = ''] }: CommandCall, word: string): string {
+function requireWord({ words: [name = ''] }: CommandCall, word: string): string {
   if (name === '') throw new BadUsage(`${word} is needed.`)
   return name
 }
@@ -142,7 +142,7 @@ const signOutVerb: CommandVerb = {
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
-    const id = wordOf(call, 'NAME')
+    const id = requireWord(call, 'NAME')
     if (id.startsWith(UPSTREAM_PREFIX)) return endedFor(call, id, await signOutOfStore(call, id))
     const { name, path } = wordAndFile(call, 'NAME')
     const signedOutAt = isoNow(call.terminal.clock)
@@ -166,7 +166,7 @@ const dropKeyVerb: CommandVerb = {
   options: { file: 'text' },
   wordsMax: 1,
   run: async (call) => {
-    const kid = wordOf(call, 'KID')
+    const kid = requireWord(call, 'KID')
     const path = call.text('file')
     const outcome =
       path === undefined

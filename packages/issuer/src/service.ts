@@ -71,7 +71,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
   const { provider, endFollowing } = keepProvider({ keys, followKeys }, (current) =>
     watchRefusals(createProvider({ ...parts, keys: current }), { count, logger }),
   )
-  const networkOf = countNetworks(config, logger)
+  const countedNetwork = countNetworks(config, logger)
   const observe = (outcome: string): void => metrics.count('issuer_sign_ins_total', { outcome })
   const app = await createServiceApp({
     name: 'tallystick-issuer',
@@ -85,7 +85,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
     metricsToken: config.METRICS_TOKEN,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     errors: { answer: answerFailure },
-    readiness: postgres && { grants: readinessOf(postgres, onProblem) },
+    readiness: postgres && { grants: checkReadiness(postgres, onProblem) },
     routes(scope) {
       const { BASE_URL: baseUrl, DEFAULT_SCOPE: ofNone } = config
       addProviderRoutes(scope, {
@@ -94,7 +94,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
         scopes: { known: [...SIGN_IN_SCOPES, ...config.SCOPES], ofNone },
         hasRegistration: config.REGISTRATION !== 'off',
         pageOrigins: new Set(config.RESOURCES.map((resource) => new URL(resource).origin)),
-        networkOf,
+        countedNetwork,
         mayRegister: createRegistrationLimit(clock),
         mayBegin: createBeginningLimit(clock),
       })
@@ -105,7 +105,7 @@ export async function createIssuer(options: IssuerOptions): Promise<Service> {
         users,
         upstream,
         limits,
-        networkOf,
+        countedNetwork,
         baseUrl,
         observe,
       })
@@ -157,7 +157,7 @@ const answerFailure = (error: unknown): ErrorAnswer | undefined =>
   error instanceof GrantStoreUnavailable ? { status: 503, error: 'store_unavailable' } : undefined
 
 /** Would a write be committed (S13). */
-function readinessOf(
+function checkReadiness(
   postgres: PostgresGrants,
   onProblem: (error: unknown) => void,
 ): ReadinessCheck {

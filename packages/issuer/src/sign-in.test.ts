@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => issuer.remove())
 
-const tokensOf = async (request?: Parameters<typeof signIn>[1]) =>
+const readTokens = async (request?: Parameters<typeof signIn>[1]) =>
   (await signIn(client, request)).redeem()
 
 describe('C27: a host signs a person in', () => {
@@ -46,7 +46,7 @@ describe('C27: a host signs a person in', () => {
   })
 
   it('code, PKCE and resource give an ES256 access token for that resource, which its published keys verify', async () => {
-    const tokens = await tokensOf()
+    const tokens = await readTokens()
     const keys = createRemoteJWKSet(new URL(`${issuer.url}/jwks`))
     const { payload, protectedHeader } = await jwtVerify(tokens.access_token, keys, {
       issuer: issuer.url,
@@ -65,7 +65,7 @@ describe('C27: a host signs a person in', () => {
 
   it('the second resource has a token of its own, and a foreign one none', async () => {
     const second = `${RESOURCE}/2026-07-28`
-    const { access_token: token } = await tokensOf({ resource: second })
+    const { access_token: token } = await readTokens({ resource: second })
     expect(decodeJwt(token).aud).toBe(second)
     const foreign = await signIn(client, { resource: 'https://evil.test/mcp' })
     expect(foreign.answer.searchParams.get('error')).toBe('invalid_target')
@@ -73,7 +73,7 @@ describe('C27: a host signs a person in', () => {
 
   it('nobody gets more than he has: a carer of one patient asks for everything (C24)', async () => {
     const request = { name: 'carer', scope: ALL.join(' ') }
-    const tokens = await tokensOf(request)
+    const tokens = await readTokens(request)
     expect(decodeJwt(tokens.access_token)['scope']).toBe('care.read.user:maria')
     expect(tokens.scope).toBe('care.read.user:maria')
     // Allowed all the same, by a form that the page does not have.
@@ -88,7 +88,7 @@ describe('C27: a host signs a person in', () => {
   })
 
   it('a request without a scope gets the configured one', async () => {
-    expect((await tokensOf({ scope: '' })).scope).toBe('care.read.user')
+    expect((await readTokens({ scope: '' })).scope).toBe('care.read.user')
   })
 
   it('the person says no', async () => {
@@ -126,14 +126,14 @@ const refresh = (token = '') => openid.refreshTokenGrant(client, token, { resour
 
 describe('refresh tokens', () => {
   it('each is used once; the new one goes on', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     const second = await refresh(first.refresh_token)
     expect(second.refresh_token).not.toBe(first.refresh_token)
     expect(decodeJwt(second.access_token)).toMatchObject({ sub: 'ada', aud: RESOURCE })
   })
 
   it('an answer that was lost is repeated: the same next token, once more', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     const lost = await refresh(first.refresh_token)
     const repeated = await refresh(first.refresh_token)
     expect(repeated.refresh_token).toBe(lost.refresh_token)
@@ -141,7 +141,7 @@ describe('refresh tokens', () => {
   })
 
   it('attack: another program repeats it', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     const second = await refresh(first.refresh_token)
     const other = await registerClient(issuer.url)
     const stolen = openid.refreshTokenGrant(other, first.refresh_token ?? '', {
@@ -152,7 +152,7 @@ describe('refresh tokens', () => {
   })
 
   it('attack: a refresh token is used again after the next one was, which ends the whole family', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     const second = await refresh(first.refresh_token)
     const third = await refresh(second.refresh_token)
     await expect(refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
@@ -160,7 +160,7 @@ describe('refresh tokens', () => {
   })
 
   it('attack: a refresh token is used many times at once: one token comes after it', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     const answers = await Promise.allSettled([1, 2, 3].map(() => refresh(first.refresh_token)))
     const next = answers.flatMap((answer) =>
       answer.status === 'fulfilled' ? [answer.value.refresh_token] : [],
@@ -172,7 +172,7 @@ describe('refresh tokens', () => {
   it.each([`${RESOURCE}/`, `${RESOURCE}/2026-07-28`, 'https://evil.test/mcp'])(
     'a refresh for %s is an error and not the end of the sign-in',
     async (resource) => {
-      const { refresh_token: token = '' } = await tokensOf()
+      const { refresh_token: token = '' } = await readTokens()
       await expect(openid.refreshTokenGrant(client, token, { resource })).rejects.toMatchObject({
         error: 'invalid_target',
       })
@@ -181,7 +181,7 @@ describe('refresh tokens', () => {
   )
 
   it('they outlive a restart, and so do the keys', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     await issuer.restart()
     // A connection that the first process closed may still be in the pool.
     const again = () => refresh(first.refresh_token)
@@ -195,7 +195,7 @@ describe('refresh tokens', () => {
 
   it('a right that was taken away is gone from the next token, and with the last right the sign-in ends', async () => {
     await issuer.user('eve', ALL)
-    const first = await tokensOf({ name: 'eve' })
+    const first = await readTokens({ name: 'eve' })
     issuer.setRights('eve', ['care.read.user'])
     const second = await refresh(first.refresh_token)
     expect(second.scope).toBe('care.read.user')
@@ -204,7 +204,7 @@ describe('refresh tokens', () => {
   })
 
   it('a program revokes its token', async () => {
-    const first = await tokensOf()
+    const first = await readTokens()
     await openid.tokenRevocation(client, first.refresh_token ?? '')
     await expect(refresh(first.refresh_token)).rejects.toMatchObject({ error: 'invalid_grant' })
   })

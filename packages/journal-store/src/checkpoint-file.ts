@@ -13,7 +13,7 @@ import {
 } from '@tallystick/hashchain'
 import {
   besideDatabase,
-  codeOf,
+  errorCode,
   PRIVATE_FILE_MODE,
   replaceFile,
   replaceFileNow,
@@ -144,7 +144,7 @@ export function checkpointFile({
           ? { kind: 'absent' }
           : openOwnNote(readFileSync(path, 'utf8'), { seed, originEnding })
       } catch (error) {
-        if (codeOf(error) === 'ENOENT') return { kind: 'absent' }
+        if (errorCode(error) === 'ENOENT') return { kind: 'absent' }
         throw new Unavailable(`${path} cannot be read`, { cause: error })
       }
     },
@@ -219,7 +219,7 @@ function readSeed(path: string): Uint8Array | undefined {
   try {
     text = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
   const seed = Buffer.from(text, 'base64')
@@ -236,7 +236,7 @@ function makeSeed(path: string): Uint8Array {
     writeFileSync(draft, text, { mode: PRIVATE_FILE_MODE, flag: 'wx', flush: true })
     linkSync(draft, path)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft, { force: true })
   }

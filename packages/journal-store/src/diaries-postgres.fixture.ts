@@ -55,10 +55,10 @@ export function useDiaries() {
   let folder: string
   let store: Diaries
   const opened: { close(): Promise<void> }[] = []
-  const optionsOf = (url: string) => notesOptions(url, join(folder, 'diaries'))
+  const makeOptions = (url: string) => notesOptions(url, join(folder, 'diaries'))
   const open = async (over: object = {}): Promise<Diaries> => {
     const made = await openPostgresStore(POSTGRES_DIARIES, {
-      ...optionsOf(database.as('diaries_app')),
+      ...makeOptions(database.as('diaries_app')),
       ...over,
     })
     opened.push(made)
@@ -73,7 +73,7 @@ export function useDiaries() {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'diaries-'))
     database = await server.database()
-    await migratePostgresStore(POSTGRES_DIARIES, optionsOf(database.owner))
+    await migratePostgresStore(POSTGRES_DIARIES, makeOptions(database.owner))
     store = await open()
   })
   afterEach(async () => {
@@ -85,7 +85,7 @@ export function useDiaries() {
     store: () => store,
     open,
     /** Options to open a store or reader of this database as that role. */
-    optionsAs: (role: string) => optionsOf(database.as(role)),
+    optionsAs: (role: string) => makeOptions(database.as(role)),
     /** Runs SQL as the database's owner, or as that role. */
     sql: async <Row>(text: string, role?: string): Promise<readonly Row[]> =>
       (await runSql(role === undefined ? database.owner : database.as(role), text)).rows,

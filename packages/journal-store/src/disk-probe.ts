@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import { keepFinding } from './keep-finding.ts'
-import { messageOf, type WriteTrouble } from './unavailable.ts'
+import { errorMessage, type WriteTrouble } from './unavailable.ts'
 
 /** What the largest write adds to a store and its log: with less room, writes begin to fail. */
 const PROBE_BYTES = 524_288
@@ -41,7 +41,7 @@ export function openDiskProbe(path: string, onProblem: (error: unknown) => void)
       await tryDisk(path)
       return undefined
     } catch (error) {
-      onProblem(new Error(`${path}: ${messageOf(error)}`, { cause: error }))
+      onProblem(new Error(`${path}: ${errorMessage(error)}`, { cause: error }))
       return describeTrouble(error)
     }
   }

@@ -19,7 +19,7 @@ export {
 } from './sqlite-backup.ts'
 export {
   askOn,
-  guardsOf,
+  createGuards,
   openSqliteRows,
   openWritingRows,
   runAtOnce,
@@ -43,7 +43,7 @@ export type {
   Statement,
   Store,
 } from './store.ts'
-export { messageOf, type WriteTrouble } from './unavailable.ts'
+export { errorMessage, type WriteTrouble } from './unavailable.ts'
 export {
   moveImports,
   POSTGRES_IMPORTS,

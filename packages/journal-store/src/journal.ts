@@ -4,13 +4,13 @@
  */
 import {
   type CompactRange,
+  computeRoot,
   consistencyRanges,
   createCompactRange,
   HASH_BYTES,
   inclusionRanges,
   type LeafRange,
   nodeHash,
-  rootOf,
 } from '@tallystick/hashchain'
 import type { CheckpointFile } from './checkpoint-file.ts'
 import type { Cell, Journal, Rows } from './store.ts'
@@ -81,7 +81,7 @@ export const joinPeaks = (range: CompactRange): Buffer => Buffer.concat(range.st
 
 /** The root over whole nodes and the leaves after them, in order. */
 function joinRoots(nodes: readonly Uint8Array[], leaves: readonly Uint8Array[]): Uint8Array {
-  if (nodes.length === 0) return rootOf(leaves)
+  if (nodes.length === 0) return computeRoot(leaves)
   const above = createCompactRange()
   for (const node of nodes) above.append(node)
   const { peaks, size } = above.state()

@@ -6,7 +6,7 @@ import { NotesUnavailable } from './notes-store.fixture.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { PostgresDoor } from './postgres-door.ts'
 import { openPostgresLease } from './postgres-lease.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 
 const [url = '', name = ''] = process.argv.slice(2)
 const door = new PostgresDoor({ ...notesOptions(url, ':memory:'), Unavailable: NotesUnavailable })
@@ -25,6 +25,6 @@ for await (const author of createInterface(process.stdin)) {
       await query('INSERT INTO writers VALUES ($1, 0)', [author])
       return 'stored'
     })
-    .catch(messageOf)
+    .catch(errorMessage)
   process.stdout.write(`${stored}; held: ${lease.isHeld()}\n`)
 }

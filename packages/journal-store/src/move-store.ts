@@ -12,8 +12,8 @@ import {
   type Cells,
   type FileBeside,
   fetched,
-  pagesOf,
-  rowsOf,
+  readPages,
+  readRows,
   type StoreMove,
   toSqlite,
 } from './moved-rows.ts'
@@ -24,7 +24,7 @@ import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { requireNobody } from './postgres-process.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
 import { bodyOfBytes } from './seal-keys.ts'
-import { guardsOf } from './sqlite-connection.ts'
+import { createGuards } from './sqlite-connection.ts'
 import { openSqliteFile } from './sqlite-database.ts'
 import type { SqliteKind } from './sqlite-journals.ts'
 import { openSqliteStore, type SqliteStore } from './sqlite-store.ts'
@@ -88,7 +88,7 @@ async function inMove<Name extends string, Result>(
       // Reading or writing a file may take long.
       await query('SET LOCAL idle_in_transaction_session_timeout = 0')
       await requireNobody(query, schema)
-      return await guardsOf(Unavailable).guarded(run)(query)
+      return await createGuards(Unavailable).guarded(run)(query)
     })
   } finally {
     await connection.end()
@@ -110,7 +110,7 @@ async function appendToPostgres<Name extends string>(
   const { columns, noun, table } = sqlite.journals[name]
   const sql = `SELECT ${['at', 'leaf_hash', ...columns].join(', ')} FROM ${table} ORDER BY at`
   let range = createCompactRange()
-  for (const page of pagesOf(store.database, sql)) {
+  for (const page of readPages(store.database, sql)) {
     const journal = growFrom(range)
     for (const [at, leaf, ...cells] of page) {
       if (at !== journal.range.size)
@@ -181,7 +181,7 @@ export async function moveToPostgres<Name extends string>(
   const { fileOf, store } = files
   try {
     return await inMove(move, options, async (query) => {
-      const rows = await rowsOf(move, { query, fileOf, direction: 'toPostgres' })
+      const rows = await readRows(move, { query, fileOf, direction: 'toPostgres' })
       const targets = move.tables.map(({ table }) => `SELECT FROM ${schema}.${table}`)
       const heads = await query<{ readonly size: number }>(
         `SELECT size FROM ${schema}.take_heads()`,
@@ -194,7 +194,7 @@ export async function moveToPostgres<Name extends string>(
       store.database.exec('BEGIN')
       try {
         for (const { beside, cells = asItIs, from, into } of rows)
-          for (const page of pagesOf(fileOf(beside), from)) {
+          for (const page of readPages(fileOf(beside), from)) {
             const copied = page.map(cells)
             await query(
               into,
@@ -269,7 +269,7 @@ async function fillFiles<Name extends string>(
   },
 ): Promise<MovedHeads<Name>> {
   const { fileOf, store } = files
-  const rows = await rowsOf(move, { query, fileOf, direction: 'toSqlite' })
+  const rows = await readRows(move, { query, fileOf, direction: 'toSqlite' })
   for (const { beside, cells = asItIs, from, into } of rows) {
     const file = fileOf(beside)
     const insert = file.prepare(into)

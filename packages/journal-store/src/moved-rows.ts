@@ -51,7 +51,7 @@ export const toSqlite = (cell: unknown): SQLInputValue =>
   typeof cell === 'boolean' ? Number(cell) : (cell as SQLInputValue)
 
 /** Rows of a statement on SQLite. */
-export function* pagesOf(database: DatabaseSync, sql: string): Generator<readonly Cells[]> {
+export function* readPages(database: DatabaseSync, sql: string): Generator<readonly Cells[]> {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
   let page: Cells[] = []
@@ -85,7 +85,7 @@ export async function* fetched(
 type Column = { readonly name: string; readonly type: string; readonly isText: boolean }
 
 /** The columns of a table of SQLite, with PostgreSQL's types. */
-async function columnsOf(
+async function readColumns(
   query: PostgresQuery,
   database: DatabaseSync,
   [schema, table]: readonly [schema: string, table: string],
@@ -110,7 +110,7 @@ async function columnsOf(
 const KEYS = 'seal_keys'
 
 /** All rows of a store's own, in the direction of its move. */
-export async function rowsOf<Name extends string>(
+export async function readRows<Name extends string>(
   move: StoreMove<Name>,
   {
     direction,
@@ -126,7 +126,7 @@ export async function rowsOf<Name extends string>(
   const keys: readonly MovedTable[] = seal === undefined ? [] : [{ table: KEYS }]
   const copied: MovedRows[] = []
   for (const { beside, order, table } of [...move.tables, ...keys]) {
-    const columns = await columnsOf(query, fileOf(beside), [schema, table])
+    const columns = await readColumns(query, fileOf(beside), [schema, table])
     const names = columns.map(({ name }) => name).join(', ')
     const rows =
       direction === 'toPostgres'

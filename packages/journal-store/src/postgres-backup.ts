@@ -7,7 +7,7 @@ import { UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { countLeaves, type PostgresReaderOptions, readHeads } from './postgres-store.ts'
 import type { PostgresStoreKind } from './postgres-store-kind.ts'
 import type { AcceptedJournal } from './sqlite-backup.ts'
-import { checkpointFilesOf } from './store-kind.ts'
+import { openCheckpointFiles } from './store-kind.ts'
 
 /**
  * Signs the journals as they are found, so that a restored backup opens again on this replica. The entries must have no gaps
@@ -24,7 +24,7 @@ export async function acceptPostgresBackup<Name extends string>(
   const source = { kind, rows: reader.tuples }
   try {
     const heads = await readHeads(source)
-    const files = checkpointFilesOf(kind, options)
+    const files = openCheckpointFiles(kind, options)
     return await eachJournalInTurn(kind, async (table, name) => {
       const range = await countLeaves(source, table)
       const head = heads[name]

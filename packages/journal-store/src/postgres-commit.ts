@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto'
 import type { CompactRange } from '@tallystick/hashchain'
 import { eachJournal, type GrowingJournal, headOfRow, joinPeaks } from './journal.ts'
 import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
-import { isLostConnection, type PostgresLine, sqlCodeOf } from './postgres-line.ts'
+import { isLostConnection, type PostgresLine, sqlCode } from './postgres-line.ts'
 import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
 import type { Cell, GroupMemory, Rows } from './store.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 import {
   chooseDurability,
   decideGroup,
@@ -104,7 +104,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
         if (isLost || isRefused || !(await this.#isTakenBack()))
           await this.#options.connection.drop()
         if (isOfWrite) error.write.reject(this.#explain(error.cause))
-        const isRepeated = isOfWrite || isLost || CONFLICTS.has(sqlCodeOf(error))
+        const isRepeated = isOfWrite || isLost || CONFLICTS.has(sqlCode(error))
         if (isRefused || !isRepeated || (!isOfWrite && performance.now() > endMs)) {
           this.#refuse(writes, error)
           return
@@ -116,9 +116,9 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
   /** What the server said of a statement; a bug of the service stays as it is. */
   readonly #explain = (error: unknown): unknown => {
     const { kind } = this.#options
-    return sqlCodeOf(error) === ''
+    return sqlCode(error) === ''
       ? error
-      : new kind.Unavailable(`nothing was written: ${messageOf(error)}`, { cause: error })
+      : new kind.Unavailable(`nothing was written: ${errorMessage(error)}`, { cause: error })
   }
 
   #refuse(writes: readonly Write<Name, Memory, Needs>[], cause: unknown): void {
@@ -126,7 +126,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
       this.#doubt === undefined ? 'nothing was written' : 'it is not known what was written'
     const { kind, onProblem } = this.#options
     this.#refusedAtMs = performance.now()
-    const error = new kind.Unavailable(`${what}: ${messageOf(cause)}`, { cause })
+    const error = new kind.Unavailable(`${what}: ${errorMessage(cause)}`, { cause })
     // Whoever wrote is told, too; but not everybody waits for the answer.
     if (this.#doubt !== undefined) onProblem(error)
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
@@ -217,7 +217,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
     }).catch((error: unknown) => {
       // A lost connection or a lost race is nobody's fault.
       const cause = error instanceof WriteRefused ? error.cause : undefined
-      const isOfGroup = isLostConnection(cause) || CONFLICTS.has(sqlCodeOf(cause))
+      const isOfGroup = isLostConnection(cause) || CONFLICTS.has(sqlCode(cause))
       throw cause !== undefined && isOfGroup ? cause : error
     })
     return { group, heads }
@@ -242,7 +242,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
           answers.push(
             line.ask(text, values).catch((error: unknown) => {
               throw isLostConnection(error) ||
-                CONFLICTS.has(sqlCodeOf(error)) ||
+                CONFLICTS.has(sqlCode(error)) ||
                 isBehindAnother(error)
                 ? error
                 : new WriteRefused(write, error)
@@ -311,7 +311,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
 
 /** A bug of the service's memory fails its group, and is no lost connection. */
 const wrapBug = (error: unknown, { Unavailable }: Pick<PostgresStoreKind<string>, 'Unavailable'>) =>
-  new Unavailable(messageOf(error), { cause: error })
+  new Unavailable(errorMessage(error), { cause: error })
 
 /** The statement was refused because one before it was. */
-const isBehindAnother = (error: unknown): boolean => sqlCodeOf(error) === '25P02'
+const isBehindAnother = (error: unknown): boolean => sqlCode(error) === '25P02'

@@ -7,7 +7,7 @@ import type { LineLimits, PostgresDoor } from './postgres-door.ts'
 import { IDLE_MS, isLostConnection, type PostgresLine } from './postgres-line.ts'
 import type { SqlQuery } from './sql-connection.ts'
 import type { Durability, Rows } from './store.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 
 /** A slow process is not a stalled one: after a transaction lost its connection, the next attempt gets this many times as long. */
 const IDLE_FACTOR = 4
@@ -167,7 +167,7 @@ export class PostgresConnection {
         const isLost = isLostConnection(error)
         if (isLost) await this.drop(line)
         if (isLost && tries === 0) continue
-        throw new Unavailable(`${this.#door.name} cannot be used: ${messageOf(error)}`, {
+        throw new Unavailable(`${this.#door.name} cannot be used: ${errorMessage(error)}`, {
           cause: error,
         })
       }

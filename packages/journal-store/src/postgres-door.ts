@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { ANSWER_MS, PostgresLine } from './postgres-line.ts'
-import { besideDatabase, codeOf, replaceFileNow } from './private-file.ts'
-import { messageOf, type UnavailableError } from './unavailable.ts'
+import { besideDatabase, errorCode, replaceFileNow } from './private-file.ts'
+import { errorMessage, type UnavailableError } from './unavailable.ts'
 
 /** One address for each host of a connection string `postgres://user@host:port,host:port/database`. */
 function postgresAddresses(url: string): readonly string[] {
@@ -74,7 +74,7 @@ class SeenTimelines {
     try {
       this.#seen = this.#read()
     } catch (cause) {
-      throw new Unavailable(`${this.#path} cannot be read: ${messageOf(cause)}`, { cause })
+      throw new Unavailable(`${this.#path} cannot be read: ${errorMessage(cause)}`, { cause })
     }
   }
 
@@ -102,7 +102,7 @@ class SeenTimelines {
     try {
       return JSON.parse(readFileSync(this.#path, 'utf8')) as Readonly<Record<string, number>>
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return {}
+      if (errorCode(error) === 'ENOENT') return {}
       throw error
     }
   }
@@ -159,7 +159,7 @@ export class PostgresDoor {
       const found = await this.#askHosts(limits)
       if (found instanceof PostgresLine) return found
       if (performance.now() > endMs) {
-        const reason = `${this.name}: no server takes writes: ${messageOf(found)}`
+        const reason = `${this.name}: no server takes writes: ${errorMessage(found)}`
         throw new this.#options.Unavailable(reason, { cause: found })
       }
       await this.#options.pause(ROUND_PAUSE_MS)

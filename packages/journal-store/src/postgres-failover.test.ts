@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { leafHash, rootOf } from '@tallystick/hashchain'
+import { computeRoot, leafHash } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
@@ -50,7 +50,7 @@ const readTexts = async (store: PostgresNotes): Promise<readonly string[]> =>
     ({ text }) => text,
   )
 const rootOfTexts = (texts: readonly string[]): Buffer =>
-  Buffer.from(rootOf(texts.map((text) => leafHash(Buffer.from(text)))))
+  Buffer.from(computeRoot(texts.map((text) => leafHash(Buffer.from(text)))))
 
 describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined)(
   `PostgreSQL that fails${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,

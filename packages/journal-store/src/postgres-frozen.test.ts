@@ -5,7 +5,7 @@ import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pauseMs } from 'node:timers/promises'
-import { leafHash, rootOf } from '@tallystick/hashchain'
+import { computeRoot, leafHash } from '@tallystick/hashchain'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
@@ -27,7 +27,7 @@ const readTexts = async (store: PostgresNotes): Promise<readonly string[]> =>
     ({ text }) => text,
   )
 
-const timelineOf = async (connection: PostgresConnection) => {
+const readTimeline = async (connection: PostgresConnection) => {
   const [row] = await connection.read<{ readonly name: string }>(
     'SELECT pg_walfile_name(pg_current_wal_lsn()) AS name',
   )
@@ -141,7 +141,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
         expect(stored.size).toBe(texts.length)
         await stores[0].catchUp()
-        const root = rootOf(texts.map((text) => leafHash(Buffer.from(text))))
+        const root = computeRoot(texts.map((text) => leafHash(Buffer.from(text))))
         expect(Buffer.from(stores[0].journals.notes.rootHash())).toEqual(Buffer.from(root))
       },
     )
@@ -183,7 +183,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       try {
         pair.promoteStandby()
         await add(connection, 3)
-        expect(await timelineOf(connection)).toBe(2)
+        expect(await readTimeline(connection)).toBe(2)
       } finally {
         connecting.mockRestore()
       }
@@ -206,16 +206,16 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
     it('the old primary that comes back takes nothing: what was open to it is cut, and whoever starts now, or elsewhere, takes the newer one', async () => {
       const door = new PostgresDoor(server())
       const [idle, busy] = [connect(door), connect(door)]
-      expect([await timelineOf(idle), await timelineOf(busy)]).toEqual([1, 1])
+      expect([await readTimeline(idle), await readTimeline(busy)]).toEqual([1, 1])
       pair.freezePrimary()
       pair.promoteStandby()
-      expect(await timelineOf(busy)).toBe(2)
+      expect(await readTimeline(busy)).toBe(2)
       pair.thawPrimary()
       // It was idle all the time, and its server answers again.
       await add(idle, 1)
-      expect(await timelineOf(idle)).toBe(2)
+      expect(await readTimeline(idle)).toBe(2)
       // Another machine knows no timeline, and finds two servers that take writes.
-      expect(await timelineOf(connect(new PostgresDoor(server('elsewhere'))))).toBe(2)
+      expect(await readTimeline(connect(new PostgresDoor(server('elsewhere'))))).toBe(2)
       // The next process on this one finds the old one alone.
       const alone = { ...server('one', url.replace(/,[^/]*/, '')), findMs: 100 }
       await expect(add(connect(new PostgresDoor(alone)), 2)).rejects.toThrow(

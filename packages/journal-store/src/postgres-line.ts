@@ -44,22 +44,22 @@ export function isLostConnection(error: unknown): boolean {
 }
 
 /** The server's code of an error, such as `40001`; empty for any other error. */
-export const sqlCodeOf = (error: unknown): string =>
+export const sqlCode = (error: unknown): string =>
   error instanceof DatabaseError ? (error.code ?? '') : ''
 
 /** pg takes bytes as Buffers only. */
-const valueOf = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(valueOf)
+const encodeValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(encodeValue)
   return value instanceof Uint8Array && !Buffer.isBuffer(value) ? Buffer.from(value) : value
 }
 
 /** Names of statements, so that a connection plans each once: their texts are few, and all in code. */
 const names = new Map<string, string>()
 
-function statementOf(text: string, values: readonly unknown[]) {
+function makeStatement(text: string, values: readonly unknown[]) {
   const name = names.get(text) ?? `s${names.size}`
   names.set(text, name)
-  return { name, text, values: values.map(valueOf) }
+  return { name, text, values: values.map(encodeValue) }
 }
 
 type Row = Readonly<Record<string, unknown>>
@@ -131,7 +131,7 @@ export class PostgresLine {
     values: readonly unknown[] = [],
   ): Promise<readonly Found[]> {
     const asking = (): Promise<{ readonly rows: unknown }> =>
-      this.#client.query(statementOf(text, values))
+      this.#client.query(makeStatement(text, values))
     return (await this.#answered(asking, text)).rows as readonly Found[]
   }
 
@@ -141,7 +141,7 @@ export class PostgresLine {
     values: readonly unknown[] = [],
   ): Promise<readonly Found[]> {
     const asking = (): Promise<{ readonly rows: unknown }> =>
-      this.#client.query<unknown[]>({ ...statementOf(text, values), rowMode: 'array' })
+      this.#client.query<unknown[]>({ ...makeStatement(text, values), rowMode: 'array' })
     return (await this.#answered(asking, text)).rows as readonly Found[]
   }
 

@@ -68,7 +68,7 @@ export function startPostgres({ isDurable = false, isOwn = false } = {}): Postgr
   if (known !== undefined && !isOwn)
     return {
       url: known,
-      ...databasesOf(known),
+      ...createDatabases(known),
       socketFolder: undefined,
       crash: () => undefined,
       end: () => undefined,
@@ -81,7 +81,7 @@ export function startPostgres({ isDurable = false, isOwn = false } = {}): Postgr
   const url = socketUrl(folder)
   return {
     url,
-    ...databasesOf(url),
+    ...createDatabases(url),
     socketFolder: folder,
     crash: () => {
       stopServer({ folder, data })
@@ -182,12 +182,12 @@ export async function startPostgresPair() {
     startServer({ ...primary, settings: `${primary.settings} -c synchronous_standby_names=` })
     running.add(primary)
   }
-  const hostOf = ({ sockets }: typeof primary): string => encodeURIComponent(sockets)
+  const encodeHost = ({ sockets }: typeof primary): string => encodeURIComponent(sockets)
   return {
-    ...databasesOf(admin),
+    ...createDatabases(admin),
     /** The URL of a database, which is the primary's, over both hosts. */
     both: (url: string): string =>
-      url.replace(hostOf(primary), `${hostOf(primary)},${hostOf(standby)}`),
+      url.replace(encodeHost(primary), `${encodeHost(primary)},${encodeHost(standby)}`),
     /** The standby stops, and with it every commit that waits for it; `startStandby` lets them go on. */
     stopStandby: (): void => stop(standby),
     startStandby: (): void => {
@@ -214,7 +214,7 @@ export async function startPostgresPair() {
       stop(standby)
     },
     /** The same over the standby alone. */
-    second: (url: string): string => url.replace(hostOf(primary), hostOf(standby)),
+    second: (url: string): string => url.replace(encodeHost(primary), encodeHost(standby)),
     end: (): void => {
       for (const server of running) stopServer(server)
       running.clear()
@@ -225,7 +225,7 @@ export async function startPostgresPair() {
 
 let made = 0
 
-function databasesOf(url: string): Pick<PostgresServer, 'database'> {
+function createDatabases(url: string): Pick<PostgresServer, 'database'> {
   return {
     database: async (template) => {
       const name = `tallystick_${process.pid}_${(made += 1)}`

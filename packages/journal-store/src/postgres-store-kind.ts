@@ -10,7 +10,7 @@ import { type PostgresLine, UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { readSchema } from './read-schema.ts'
 import type { Rows } from './store.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 
 /**
  * A journal's table: `at bigint` from 0, `leaf_hash bytea`, and the columns of its cells. Beside it is `<table>_nodes (place, hash)`,
@@ -51,7 +51,7 @@ DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role} LOGIN; END IF;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;`
 
-const rightsOf = ({ appRole, schema }: PostgresStoreKind<string>): string => `
+const rightsSql = ({ appRole, schema }: PostgresStoreKind<string>): string => `
 REVOKE ALL ON SCHEMA ${schema} FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC;
 GRANT USAGE ON SCHEMA ${schema} TO ${appRole};
@@ -91,7 +91,7 @@ END $$`
 
 const JOURNALS_SCHEMA = new URL('./postgres-journals.schema.sql', import.meta.url)
 
-const partsOf = (step: SchemaStep) =>
+const splitStep = (step: SchemaStep) =>
   typeof step === 'string' ? { expand: step, contract: '' } : step
 
 /** How many of a kind's steps the store has, and up to which one nothing of before is left. */
@@ -131,7 +131,7 @@ async function expand(
   const isNew = version === 0
   if (isNew) await line.run(readSchema(JOURNALS_SCHEMA, Unavailable))
   for (const step of migrations.slice(version)) {
-    const parts = partsOf(step)
+    const parts = splitStep(step)
     await line.run(parts.expand)
     if (isNew) await line.run(parts.contract)
   }
@@ -155,7 +155,7 @@ async function contract(
     [version, FORGOTTEN_MS],
   )
   if (older.length > 0) throw new Error(`processes of the release before serve it: ${older.length}`)
-  for (const step of migrations.slice(contracted)) await line.run(partsOf(step).contract)
+  for (const step of migrations.slice(contracted)) await line.run(splitStep(step).contract)
   for (const table of Object.values<PostgresJournalTable>(journals))
     await line.run(dropOlderAppendSql(table))
   return version
@@ -185,14 +185,14 @@ export async function migratePostgresStore<Name extends string>(
     const before = await readSchemaVersion((text) => line.tuples(text), schema)
     const contracted = await (part === 'expand' ? expand : contract)(line, kind, before)
     // A role's rights cover only what exists when they are granted.
-    await line.run(rightsOf(kind))
+    await line.run(rightsSql(kind))
     await line.ask(
       "INSERT INTO meta VALUES ('schema_version', $1), ('schema_contracted', $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       [String(migrations.length), String(contracted)],
     )
     await line.commit()
   } catch (error) {
-    throw new Unavailable(`${schema} cannot be brought up to date: ${messageOf(error)}`, {
+    throw new Unavailable(`${schema} cannot be brought up to date: ${errorMessage(error)}`, {
       cause: error,
     })
   } finally {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { leafHash, rootOf } from '@tallystick/hashchain'
+import { computeRoot, leafHash } from '@tallystick/hashchain'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { notesOptions, POSTGRES_NOTES, type PostgresNotes } from './notes-postgres.fixture.ts'
 import { NotesUnavailable } from './notes-store.fixture.ts'
@@ -170,7 +170,7 @@ describe.skipIf(postgresMissing !== undefined)(
           Array.from({ length: 600 }, (_, at) => appendText(stores[at % 3] ?? first, `note ${at}`)),
         )
         expect(places.toSorted((a, b) => a - b)).toEqual(places.map((_, at) => at))
-        const root = rootOf((await texts()).map((text) => leafHash(Buffer.from(text))))
+        const root = computeRoot((await texts()).map((text) => leafHash(Buffer.from(text))))
         for (const store of stores) {
           await store.catchUp()
           expect(store.journals.notes.size).toBe(600)
@@ -233,7 +233,7 @@ describe.skipIf(postgresMissing !== undefined)(
             const [at, text] = JSON.parse(line) as [number, string]
             expect(stored[at]).toBe(text)
           }
-          const root = rootOf(stored.map((text) => leafHash(Buffer.from(text))))
+          const root = computeRoot(stored.map((text) => leafHash(Buffer.from(text))))
           expect(Buffer.from(store.journals.notes.rootHash())).toEqual(Buffer.from(root))
           await store.close()
         }

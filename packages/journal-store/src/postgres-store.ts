@@ -18,7 +18,7 @@ import {
 import { removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './seal-keys.ts'
 import type { Durability, GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
+import { openCheckpointFiles, type StoreOpening } from './store-kind.ts'
 import { watchPostgres } from './watch-postgres.ts'
 import { type Heads, headsInRows, keepHeads, openWriteQueue } from './write-group.ts'
 
@@ -110,7 +110,7 @@ async function openReader<Name extends string>(
   try {
     await requireSchema({ kind, rows })
     await requireKeys(rows, options.keyRing, kind)
-    const files = checkpointFilesOf(kind, options)
+    const files = openCheckpointFiles(kind, options)
     // Before the heads: another process may append and sign in between.
     const readings = eachJournal(kind, (_, name) => files[name].read())
     const heads = keepHeads(await readHeads({ kind, rows }), options.onProblem)

@@ -1,10 +1,10 @@
-import { rootOf } from '@tallystick/hashchain'
+import { computeRoot } from '@tallystick/hashchain'
 import { describe, expect, it } from 'vitest'
 import { POSTGRES_DIARIES, useDiaries } from './diaries-postgres.fixture.ts'
 import { countNote as count, NotesUnavailable } from './notes-store.fixture.ts'
 import { postgresMissing } from './postgres-server.fixture.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
-import { hashOf } from './store.contract.ts'
+import { hashText } from './store.contract.ts'
 
 describe.skipIf(postgresMissing !== undefined)(
   `writes on PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
@@ -21,8 +21,8 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(counts.toSorted((a, b) => a - b)).toEqual(counts.map((_, at) => at + 1))
       expect(await sql('SELECT entries FROM diaries.writers')).toEqual([{ entries: '60' }])
       await store().catchUp()
-      const texts = Array.from({ length: 60 }, (_, at) => hashOf(`ann ${at + 1}`))
-      expect(store().journals.day.rootHash()).toEqual(rootOf(texts))
+      const texts = Array.from({ length: 60 }, (_, at) => hashText(`ann ${at + 1}`))
+      expect(store().journals.day.rootHash()).toEqual(computeRoot(texts))
     })
 
     it('one write appends to several journals, or to none of them', async () => {

@@ -23,7 +23,7 @@ export const besideDatabase = (databasePath: string, ending: string): string | u
   databasePath === IN_MEMORY ? undefined : databasePath + ending
 
 /** The code of an error of the file system, such as `ENOENT`. */
-export const codeOf = (error: unknown): unknown =>
+export const errorCode = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
 /**
@@ -36,12 +36,12 @@ export function makePrivateFile(path: string): void {
     closeSync(openSync(path, 'ax', PRIVATE_FILE_MODE))
   } catch (error) {
     // Another process was first.
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
 }
 
 /** By process: two may replace one file at the same time. */
-const draftOf = (path: string): string => `${path}.${process.pid}.next`
+const draftPath = (path: string): string => `${path}.${process.pid}.next`
 const DRAFT_ENDING = /\.(\d+)\.next$/
 
 function isRunning(pid: number): boolean {
@@ -49,7 +49,7 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0)
   } catch (error) {
     // EPERM: it is another user's.
-    return codeOf(error) !== 'ESRCH'
+    return errorCode(error) !== 'ESRCH'
   }
 }
 
@@ -70,11 +70,11 @@ export function removeLeftDrafts(databasePath: string): void {
 /** Replaces a file durably: a reader finds the old text or the new one. */
 export function replaceFileNow(path: string, text: string): void {
   try {
-    writeFileSync(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
-    renameSync(draftOf(path), path)
+    writeFileSync(draftPath(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+    renameSync(draftPath(path), path)
   } catch (error) {
     // Half a draft takes room on a full disk.
-    rmSync(draftOf(path), { force: true })
+    rmSync(draftPath(path), { force: true })
     throw error
   }
   const folder = openSync(dirname(path), 'r')
@@ -88,10 +88,10 @@ export function replaceFileNow(path: string, text: string): void {
 /** The same, off the event loop. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   try {
-    await writeFile(draftOf(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
-    await rename(draftOf(path), path)
+    await writeFile(draftPath(path), text, { mode: PRIVATE_FILE_MODE, flush: true })
+    await rename(draftPath(path), path)
   } catch (error) {
-    await rm(draftOf(path), { force: true })
+    await rm(draftPath(path), { force: true })
     throw error
   }
   const folder = await open(dirname(path), 'r')

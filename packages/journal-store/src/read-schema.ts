@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { codeOf } from './private-file.ts'
+import { errorCode } from './private-file.ts'
 import type { UnavailableError } from './unavailable.ts'
 
 /** Ends every schema: SQL that was cut behind any of its statements is valid too, and would make half a store. */
@@ -17,7 +17,7 @@ export function readSchema(file: URL, Unavailable: UnavailableError): string {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error
+    if (errorCode(error) !== 'ENOENT') throw error
   }
   if (text.endsWith(LAST_LINE)) return text
   throw new Unavailable(

@@ -3,7 +3,7 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import type { StoreOwner } from './checkpoint-file.ts'
 import { eachJournal } from './journal.ts'
-import { codeOf, PRIVATE_FILE_MODE } from './private-file.ts'
+import { errorCode, PRIVATE_FILE_MODE } from './private-file.ts'
 import { askOn } from './sqlite-connection.ts'
 import {
   findDamage,
@@ -13,8 +13,8 @@ import {
 } from './sqlite-database.ts'
 import { readLeaves, type SqliteKind } from './sqlite-journals.ts'
 import { takeStoreLock } from './sqlite-store.ts'
-import { checkpointFilesOf } from './store-kind.ts'
-import { messageOf, type UnavailableError } from './unavailable.ts'
+import { openCheckpointFiles } from './store-kind.ts'
+import { errorMessage, type UnavailableError } from './unavailable.ts'
 
 /** Pages copied in one step: all of them, so that a busy service cannot make the copy start again and again. */
 const PAGES_PER_STEP = 2 ** 31 - 1
@@ -50,7 +50,7 @@ function makeTarget(path: string, Unavailable: UnavailableError): void {
   try {
     closeSync(openSync(path, 'wx', PRIVATE_FILE_MODE))
   } catch (error) {
-    const isThere = codeOf(error) === 'EEXIST'
+    const isThere = errorCode(error) === 'EEXIST'
     throw new Unavailable(
       isThere ? `${path} exists already; a backup overwrites nothing` : `${path} cannot be made`,
       { cause: error },
@@ -65,7 +65,7 @@ async function copyInto(
   try {
     await backup(source, path, { rate: PAGES_PER_STEP })
   } catch (error) {
-    throw new Unavailable(`${path} could not be written: ${messageOf(error)}`, { cause: error })
+    throw new Unavailable(`${path} could not be written: ${errorMessage(error)}`, { cause: error })
   }
 }
 
@@ -123,7 +123,7 @@ export function acceptSqliteBackup<Name extends string>(
   try {
     const database = openSqliteFile(owner.databasePath, kind, 'exist')
     try {
-      const files = checkpointFilesOf(kind, owner)
+      const files = openCheckpointFiles(kind, owner)
       const ask = askOn(database)
       const found = eachJournal(kind, (table, name) => {
         const last = files[name].read()

@@ -8,7 +8,7 @@ import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './
 import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
 import { readStoredHeads, type SqliteKind } from './sqlite-journals.ts'
 import type { GroupMemory, Rows } from './store.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 import {
   chooseDurability,
   decideGroup,
@@ -161,7 +161,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   }
 
   #refuse(writes: readonly Write<Name, Memory, Needs>[], cause: unknown): void {
-    const reason = `nothing was written: ${messageOf(cause)}`
+    const reason = `nothing was written: ${errorMessage(cause)}`
     const error = new this.#options.kind.Unavailable(reason, { cause })
     for (const { isRejected, reject } of writes) if (!isRejected) reject(error)
   }

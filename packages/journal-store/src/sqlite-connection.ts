@@ -93,7 +93,7 @@ export const isOfSqlite = (error: unknown): error is Error =>
   error instanceof Error && 'errcode' in error
 
 /** Runs steps on a database, with what SQLite throws as the service's own error. */
-export function guardsOf(Unavailable: UnavailableError) {
+export function createGuards(Unavailable: UnavailableError) {
   const explain = explainSqlite(Unavailable)
   return {
     guardedNow: <Result>(run: () => Result): Result => {
@@ -160,7 +160,7 @@ export class SqliteConnection implements SqlConnection {
   }
 
   #behindOthers<Result>(run: () => Promise<Result> | Result): Promise<Result> {
-    const { guarded } = guardsOf(this.#Unavailable)
+    const { guarded } = createGuards(this.#Unavailable)
     const before = lastByPath.get(this.#path) ?? Promise.resolve()
     const running = before.then(
       guarded(() => {

@@ -31,7 +31,7 @@ const KIND = {
   migrations: ['CREATE TABLE one (id)', 'CREATE TABLE two (id)'],
 }
 
-const tablesOf = (database: DatabaseSync) =>
+const listTables = (database: DatabaseSync) =>
   database
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all()
@@ -40,10 +40,10 @@ const tablesOf = (database: DatabaseSync) =>
 test('S8: an empty file gets every migration, an older one those that it lacks, a current one none', () => {
   const open = newFile()
   applyMigrations(open(), { ...KIND, migrations: KIND.migrations.slice(0, 1) })
-  expect(tablesOf(open())).toEqual(['one'])
+  expect(listTables(open())).toEqual(['one'])
   applyMigrations(open(), KIND)
   applyMigrations(open(), KIND)
-  expect(tablesOf(open())).toEqual(['one', 'two'])
+  expect(listTables(open())).toEqual(['one', 'two'])
 })
 
 test('where another process is first, between the look and the lock, nothing is made twice', () => {
@@ -61,7 +61,7 @@ test('where another process is first, between the look and the lock, nothing is 
     },
     KIND,
   )
-  expect(tablesOf(open())).toEqual(['one', 'two'])
+  expect(listTables(open())).toEqual(['one', 'two'])
   // A transaction that was left open would not let anybody write.
   fast.exec('INSERT INTO two VALUES (1)')
 })

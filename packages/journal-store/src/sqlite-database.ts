@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { makePrivateFile } from './private-file.ts'
-import { messageOf, type UnavailableError } from './unavailable.ts'
+import { errorMessage, type UnavailableError } from './unavailable.ts'
 
 export type SqliteFileKind = {
   /** Four letters in ASCII, so that another program's database is not taken for one of ours. */
@@ -24,15 +24,15 @@ export type SqliteFileKind = {
 type Connection = Pick<DatabaseSync, 'exec' | 'prepare'>
 type Migrated = Pick<SqliteFileKind, 'applicationId' | 'migrations'>
 
-const numberOf = (database: Connection, pragma: string): number =>
+const readNumber = (database: Connection, pragma: string): number =>
   Number(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
 
 /** How many migrations the file has. Throws if it is of another kind, or newer than this program. */
-function appliedOf(database: Connection, { applicationId, migrations }: Migrated): number {
-  const isEmpty = numberOf(database, 'schema_version') === 0
-  if (!isEmpty && numberOf(database, 'application_id') !== applicationId)
+function countApplied(database: Connection, { applicationId, migrations }: Migrated): number {
+  const isEmpty = readNumber(database, 'schema_version') === 0
+  if (!isEmpty && readNumber(database, 'application_id') !== applicationId)
     throw new Error('this is a database of another program')
-  const applied = numberOf(database, 'user_version')
+  const applied = readNumber(database, 'user_version')
   if (applied > migrations.length)
     throw new Error(`its schema ${applied} is newer than this program`)
   return applied
@@ -45,10 +45,10 @@ function appliedOf(database: Connection, { applicationId, migrations }: Migrated
 export function applyMigrations(database: Connection, kind: Migrated): void {
   const { applicationId, migrations } = kind
   // The usual case takes no lock.
-  if (appliedOf(database, kind) === migrations.length) return
+  if (countApplied(database, kind) === migrations.length) return
   database.exec('BEGIN IMMEDIATE')
   // Checked again: another process may have been first.
-  for (const migration of migrations.slice(appliedOf(database, kind))) database.exec(migration)
+  for (const migration of migrations.slice(countApplied(database, kind))) database.exec(migration)
   database.exec(`PRAGMA application_id = ${applicationId}`)
   database.exec(`PRAGMA user_version = ${migrations.length}`)
   database.exec('COMMIT')
@@ -67,7 +67,7 @@ function schemaText(database: DatabaseSync): string {
   return JSON.stringify(database.prepare(sql).all())
 }
 
-function isSchemaOf(database: DatabaseSync, migrations: readonly string[]): boolean {
+function hasSchema(database: DatabaseSync, migrations: readonly string[]): boolean {
   const fresh = new DatabaseSync(':memory:')
   try {
     for (const migration of migrations) fresh.exec(migration)
@@ -87,7 +87,7 @@ export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist
     if (must === 'exist' && !existsSync(path)) throw new Error('there is no such file')
     makePrivateFile(path)
     database = new DatabaseSync(path, { timeout: kind.busyTimeoutMs })
-    appliedOf(database, kind)
+    countApplied(database, kind)
     // A file that has pages keeps their size.
     if (kind.pageBytes !== undefined) database.exec(`PRAGMA page_size = ${kind.pageBytes}`)
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
@@ -98,7 +98,7 @@ export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist
     return database
   } catch (error) {
     database?.close()
-    const reason = `${path} cannot be opened: ${messageOf(error)}`
+    const reason = `${path} cannot be opened: ${errorMessage(error)}`
     throw new kind.Unavailable(reason, { cause: error })
   }
 }
@@ -106,7 +106,7 @@ export function openSqliteFile(path: string, kind: SqliteFileKind, must?: 'exist
 function requireWhole(database: DatabaseSync, { migrations }: SqliteFileKind): void {
   // A damaged header can make a file read-only. That must show now, not at the first write.
   database.exec(`BEGIN IMMEDIATE; PRAGMA user_version = ${migrations.length}; ROLLBACK`)
-  if (!isSchemaOf(database, migrations)) throw new Error('its schema was altered')
+  if (!hasSchema(database, migrations)) throw new Error('its schema was altered')
 }
 
 /** Opens a file to read, even beside a running service. Throws the kind's error. */
@@ -114,13 +114,13 @@ export function openSqliteReader(path: string, kind: SqliteFileKind): DatabaseSy
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path, { readOnly: true, timeout: kind.busyTimeoutMs })
-    appliedOf(database, kind)
-    if (kind.isCheckedAtOpening === true && !isSchemaOf(database, kind.migrations))
+    countApplied(database, kind)
+    if (kind.isCheckedAtOpening === true && !hasSchema(database, kind.migrations))
       throw new Error('its schema is not that of this program; start the service once')
     return database
   } catch (error) {
     database?.close()
-    const reason = `${path} cannot be read: ${messageOf(error)}`
+    const reason = `${path} cannot be read: ${errorMessage(error)}`
     throw new kind.Unavailable(reason, { cause: error })
   }
 }

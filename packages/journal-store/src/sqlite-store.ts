@@ -20,7 +20,7 @@ import {
   type SqliteKind,
 } from './sqlite-journals.ts'
 import type { GroupMemory, Rows, Store, StoreReader } from './store.ts'
-import { checkpointFilesOf, type StoreOpening } from './store-kind.ts'
+import { openCheckpointFiles, type StoreOpening } from './store-kind.ts'
 import { keepHeads, openWriteQueue } from './write-group.ts'
 
 export type SqliteStoreOpening<Name extends string, Memory, Needs> = StoreOpening & {
@@ -119,7 +119,7 @@ async function openOn<Name extends string, Memory, Needs>(
   if (kind.cacheKib !== undefined) database.exec(`PRAGMA cache_size = -${kind.cacheKib}`)
   await requireKeys(openSqliteRows(database, kind.Unavailable), options.keyRing, kind)
   runAtOnce(database, nameKey(kind, options.keyRing))
-  const files = checkpointFilesOf(kind, options)
+  const files = openCheckpointFiles(kind, options)
   const readings = eachJournal(kind, (_, name) => files[name].read())
   const heads = keepHeads(
     isAlone ? readCountedHeads(ask, kind, { readings, files }) : readStoredHeads(ask, kind),
@@ -194,7 +194,7 @@ export async function openSqliteStoreReader<Name extends string>(
     'databasePath' | 'checkpointSeed' | 'origin' | 'keyRing' | 'checkpoint'
   >,
 ): Promise<SqliteStoreReader<Name>> {
-  const files = checkpointFilesOf(kind, options)
+  const files = openCheckpointFiles(kind, options)
   // Read before the snapshot, which then holds at least what they count.
   const readings: Readonly<Record<Name, CheckpointReading>> = eachJournal(kind, (_, name) =>
     files[name].read(),

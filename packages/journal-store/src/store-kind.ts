@@ -45,7 +45,7 @@ export type StoreOpening = StoreOwner & {
 type Files<Name extends string> = Readonly<Record<Name, CheckpointFile>>
 
 /** The checkpoint files of a store. */
-export const checkpointFilesOf = <Name extends string>(
+export const openCheckpointFiles = <Name extends string>(
   kind: Pick<StoreKind<Name, JournalTable>, 'journals' | 'Unavailable'>,
   owner: StoreOwner,
 ): Files<Name> =>

@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import {
+  computeRoot,
   leafHash,
   openCheckpoint,
-  rootOf,
   verifyConsistency,
   verifyInclusion,
 } from '@tallystick/hashchain'
@@ -39,11 +39,11 @@ export type PlaceUnderTest = {
   end(): Promise<void>
 }
 
-export const hashOf = (text: string): Uint8Array => leafHash(Buffer.from(text))
+export const hashText = (text: string): Uint8Array => leafHash(Buffer.from(text))
 
 /** Appends a text in a write of its own. */
 export const appendText = (store: Pick<NoteStore, 'write'>, text: string): Promise<number> =>
-  store.write(({ append }) => append('notes', hashOf(text), [text]))
+  store.write(({ append }) => append('notes', hashText(text), [text]))
 
 const appendTexts = (store: NoteStore, count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => appendText(store, `text ${index}`)))
@@ -77,7 +77,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       const texts = await place.texts()
       expect(texts).toHaveLength(700)
       expect(store.journals.notes.size).toBe(700)
-      expect(store.journals.notes.rootHash()).toEqual(rootOf(texts.map(hashOf)))
+      expect(store.journals.notes.rootHash()).toEqual(computeRoot(texts.map(hashText)))
     })
 
     it('the checkpoint that a killed process was about to write goes at the next opening, that of a running one stays', async () => {
@@ -107,7 +107,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
           await notes.rootAt(size),
           await notes.inclusionProof(index, size),
         ]
-        const leaf = hashOf(`text ${index}`)
+        const leaf = hashText(`text ${index}`)
         expect(verifyInclusion({ leafHash: leaf, index, size, proof, rootHash })).toBe(true)
       }
       for (const [index, size] of [
@@ -123,7 +123,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       await appendTexts(store, 600)
       await expect(
         store.write(({ append }) => {
-          for (let count = 0; count < 200; count += 1) append('notes', hashOf('x'), ['x'])
+          for (let count = 0; count < 200; count += 1) append('notes', hashText('x'), ['x'])
           throw new Error('a write that is rolled back')
         }),
       ).rejects.toThrow('rolled back')
@@ -154,7 +154,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       const results = await Promise.allSettled([
         appendText(store, 'before'),
         store.write(({ append }) => {
-          append('notes', hashOf('half'), ['half'])
+          append('notes', hashText('half'), ['half'])
           throw bug
         }),
         appendText(store, 'after'),
@@ -165,7 +165,9 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
         { status: 'fulfilled', value: 1 },
       ])
       expect(await place.texts()).toEqual(['before', 'after'])
-      expect(store.journals.notes.rootHash()).toEqual(rootOf(['before', 'after'].map(hashOf)))
+      expect(store.journals.notes.rootHash()).toEqual(
+        computeRoot(['before', 'after'].map(hashText)),
+      )
     })
 
     it('a write sees what the writes before it in its group changed, and what was committed', async () => {
@@ -203,7 +205,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       const results = await Promise.allSettled([
         appendText(store, 'before'),
         store.write(({ append, run }) => {
-          append('notes', hashOf('refused'), ['refused'])
+          append('notes', hashText('refused'), ['refused'])
           run('INSERT INTO writers (name, entries) VALUES ($1, NULL)', ['x'])
         }),
         appendText(store, 'after'),
@@ -239,7 +241,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
         store.write(async (tx) => {
           await late.promise
           try {
-            tx.append('notes', hashOf('late'), ['late'])
+            tx.append('notes', hashText('late'), ['late'])
           } catch (error) {
             ended.resolve(error)
           }
@@ -260,7 +262,7 @@ export function describeStore(name: string, start: () => Promise<PlaceUnderTest>
       const store = await open()
       const seen: unknown[] = []
       await store.write(async ({ append, rows, size }) => {
-        append('notes', hashOf('one'), ['one'])
+        append('notes', hashText('one'), ['one'])
         seen.push(
           size('notes'),
           store.journals.notes.size,

@@ -12,5 +12,5 @@ export type WriteTrouble = {
 export type UnavailableError = new (message: string, options?: ErrorOptions) => Error
 
 /** The text of whatever was thrown. */
-export const messageOf = (error: unknown): string =>
+export const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

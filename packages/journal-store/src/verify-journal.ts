@@ -1,5 +1,5 @@
 /** Verifies a journal from stored bytes: texts against leaves, leaves against nodes, and the whole against its checkpoint. */
-import { createCompactRange, leafHash, rootOf, type TreeHead } from '@tallystick/hashchain'
+import { computeRoot, createCompactRange, leafHash, type TreeHead } from '@tallystick/hashchain'
 import type { CheckpointReading } from './checkpoint-file.ts'
 import { LEAVES_PER_NODE } from './journal.ts'
 
@@ -25,7 +25,7 @@ type VerifyOptions<Row> = {
   readonly pause: () => Promise<void>
 }
 
-function problemOf<Row extends EntryRow>(
+function findProblem<Row extends EntryRow>(
   row: Row,
   { index, check }: { readonly index: number; readonly check: (row: Row) => string | undefined },
 ): { readonly index: number; readonly problem: string } | undefined {
@@ -43,7 +43,7 @@ function openNodeCheck(
 ): (leaf: Uint8Array, size: number) => Promise<string | undefined> {
   let leaves: Uint8Array[] = []
   const compare = async (place: number): Promise<string | undefined> => {
-    const root = rootOf(leaves)
+    const root = computeRoot(leaves)
     leaves = []
     const stored = await node(place)
     const isWhole = stored !== undefined && Buffer.compare(stored, root) === 0
@@ -70,7 +70,7 @@ export async function verifyJournal<Row extends EntryRow>(
   for (;;) {
     const slice = await rows(range.size, rowsPerSlice)
     for (const row of slice) {
-      const found = problemOf(row, { index: range.size, check })
+      const found = findProblem(row, { index: range.size, check })
       if (found !== undefined) return { kind: 'broken', ...found }
       range.append(row[1])
       const problem = await nodeProblem(row[1], range.size)

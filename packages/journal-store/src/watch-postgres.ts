@@ -4,7 +4,7 @@
 
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
-import { messageOf } from './unavailable.ts'
+import { errorMessage } from './unavailable.ts'
 
 /** A notification may be lost with its connection, so there is a look this often anyway, milliseconds. */
 const LOOK_MS = 250
@@ -59,7 +59,9 @@ export async function watchPostgres(
     await listener.use()
   } catch (error) {
     if (error instanceof door.Unavailable) throw error
-    throw new door.Unavailable(`${door.name} cannot be used: ${messageOf(error)}`, { cause: error })
+    throw new door.Unavailable(`${door.name} cannot be used: ${errorMessage(error)}`, {
+      cause: error,
+    })
   }
   const looping = loop()
   return {

@@ -1,12 +1,12 @@
 // A journal and its witnesses, which share no code with it, over real HTTP.
 import {
+  computeRoot,
   consistencyProof,
   createNoteSigner,
   formatCheckpoint,
   leafHash,
   openCosignature,
   openNote,
-  rootOf,
 } from '@tallystick/hashchain'
 import { afterEach, expect, test } from 'vitest'
 import { type Witness, type WitnessLead, type WitnessProblem, WitnessPush } from './witness-push.ts'
@@ -21,17 +21,17 @@ afterEach(async () => {
 })
 
 /** A journal whose entries a test may put back or replace. */
-function journalOf(...first: readonly string[]) {
+function makeJournal(...first: readonly string[]) {
   const entries = [...first]
   const leaves = () => entries.map((entry) => leafHash(Buffer.from(entry)))
   return {
     entries,
     size: () => entries.length,
     verifierKey: logKey,
-    rootAt: async (size: number) => rootOf(leaves().slice(0, size)),
+    rootAt: async (size: number) => computeRoot(leaves().slice(0, size)),
     checkpoint: () =>
       signer.sign(
-        formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: rootOf(leaves()) }),
+        formatCheckpoint({ origin: ORIGIN, size: entries.length, rootHash: computeRoot(leaves()) }),
       ),
     consistencyProof: async (oldSize: number, size: number) =>
       oldSize === 0
@@ -44,7 +44,7 @@ function journalOf(...first: readonly string[]) {
   }
 }
 
-async function witnessOf(name: string): Promise<WitnessServer> {
+async function makeWitness(name: string): Promise<WitnessServer> {
   const witness = await startWitness({ name, logKey })
   ends.push(() => witness.close())
   return witness
@@ -61,7 +61,7 @@ type Started = {
 }
 
 function start(
-  journal: ReturnType<typeof journalOf>,
+  journal: ReturnType<typeof makeJournal>,
   witnesses: readonly Witness[],
   {
     givenUp,
@@ -126,8 +126,8 @@ const isCosigned = (note: string | undefined, { verifierKey }: Witness): boolean
   openCosignature({ note: note ?? '', verifierKey }).kind === 'opened'
 
 test('C9: every witness cosigns each checkpoint that goes on from the last; the note opens under the journal’s key and each of theirs', async () => {
-  const journal = journalOf('a', 'b', 'c')
-  const witnesses = [await witnessOf('one.example'), await witnessOf('two.example')]
+  const journal = makeJournal('a', 'b', 'c')
+  const witnesses = [await makeWitness('one.example'), await makeWitness('two.example')]
   const started = start(journal, witnesses)
   await expect.poll(() => sizes(started)).toEqual([3, 3])
   journal.entries.push('d', 'e')
@@ -149,8 +149,8 @@ test('C9: every witness cosigns each checkpoint that goes on from the last; the 
 })
 
 test('a service that has forgotten what was cosigned goes on from the size that a 409 names; one that has not, from its own', async () => {
-  const journal = journalOf('a', 'b', 'c')
-  const witness = await witnessOf('one.example')
+  const journal = makeJournal('a', 'b', 'c')
+  const witness = await makeWitness('one.example')
   const first = start(journal, [witness])
   await expect.poll(first.lastCosigned).toBeDefined()
   await first.push.close()
@@ -174,12 +174,12 @@ test.each([
 ] as const)(
   'attack: a journal that was %s (%s) is cosigned by nobody',
   async (problem, _, entries) => {
-    const witness = await witnessOf('one.example')
-    const honest = start(journalOf('a', 'b', 'c', 'd', 'e'), [witness])
+    const witness = await makeWitness('one.example')
+    const honest = start(makeJournal('a', 'b', 'c', 'd', 'e'), [witness])
     await expect.poll(honest.lastCosigned).toBeDefined()
     await honest.push.close()
     for (const lastCosigned of [honest.lastCosigned(), undefined]) {
-      const attacker = start(journalOf(...entries), [witness], { lastCosigned })
+      const attacker = start(makeJournal(...entries), [witness], { lastCosigned })
       await expect.poll(() => attacker.problems).toEqual([['one.example', problem]])
       expect(attacker.push.states()).toMatchObject([{ problem }])
       expect(attacker.push.leads()).toMatchObject([{ name: 'one.example', problem, seen: 5 }])
@@ -192,8 +192,8 @@ test.each([
 )
 
 test('C42: the first answer of a witness tells whether the store was put back while it was closed, however late it comes; later ones are of other processes', async () => {
-  const witness = await witnessOf('one.example')
-  const honest = start(journalOf('a', 'b', 'c'), [witness])
+  const witness = await makeWitness('one.example')
+  const honest = start(makeJournal('a', 'b', 'c'), [witness])
   await expect.poll(honest.lastCosigned).toBeDefined()
   witness.answerInstead(() => ({ status: 409, body: '9\n' }))
   honest.push.grown()
@@ -201,7 +201,7 @@ test('C42: the first answer of a witness tells whether the store was put back wh
   await honest.push.compared()
   expect(honest.push.leads()).toEqual([])
   witness.answerInstead(() => ({ status: 503, body: '' }))
-  const late = start(journalOf('a'), [witness])
+  const late = start(makeJournal('a'), [witness])
   await late.push.compared()
   expect(late.push.leads()).toEqual([])
   witness.answerInstead(undefined)
@@ -215,15 +215,15 @@ test('C42: the first answer of a witness tells whether the store was put back wh
     [3, 0],
     [2, 1],
   ] as const) {
-    const { push } = start(journalOf('a'), [witness], { givenUp: { [verifierKey]: givenUp } })
+    const { push } = start(makeJournal('a'), [witness], { givenUp: { [verifierKey]: givenUp } })
     await push.compared()
     expect(push.leads()).toHaveLength(count)
   }
 })
 
 test('a witness that is away holds up no other and is asked again, as late as its failures in a row demand', async () => {
-  const journal = journalOf('a')
-  const [here, away] = [await witnessOf('here.example'), await witnessOf('away.example')]
+  const journal = makeJournal('a')
+  const [here, away] = [await makeWitness('here.example'), await makeWitness('away.example')]
   away.answerInstead(() => ({ status: 503, body: '' }))
   const started = start(journal, [here, away])
   for (let attempt = 1; attempt <= 4; attempt += 1) {
@@ -253,9 +253,9 @@ test.each([
   ['one by another key under its own name', (body: string) => otherLine(body, 'one.example')],
   ['nothing', () => ''],
 ])('attack: a witness answers %s: nothing is kept of it', async (_, text) => {
-  const witness = await witnessOf('one.example')
+  const witness = await makeWitness('one.example')
   witness.answerInstead((body) => ({ status: 200, body: text(body) }))
-  const started = start(journalOf('a', 'b'), [witness])
+  const started = start(makeJournal('a', 'b'), [witness])
   await expect.poll(() => started.problems).toEqual([['one.example', 'bad_answer']])
   expect(started.push.cosigned()).toBe(undefined)
   expect(started.lastCosigned()).toBe(undefined)
@@ -268,13 +268,13 @@ function otherLine(body: string, keyName: string): string {
 }
 
 test('attack: a witness answers 409 with sizes that lead nowhere: three requests, and no more', async () => {
-  const witness = await witnessOf('one.example')
+  const witness = await makeWitness('one.example')
   let size = 0
   witness.answerInstead(() => {
     size += 1
     return { status: 409, body: `${size}\n` }
   })
-  const started = start(journalOf('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), [witness])
+  const started = start(makeJournal('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), [witness])
   await expect.poll(() => witness.requests.length).toBe(3)
   await started.push.close()
   expect(witness.requests.length).toBe(3)
@@ -282,8 +282,8 @@ test('attack: a witness answers 409 with sizes that lead nowhere: three requests
 })
 
 test('attack: the kept file was altered, or is another journal’s: it is not served', async () => {
-  const journal = journalOf('a', 'b')
-  const witness = await witnessOf('one.example')
+  const journal = makeJournal('a', 'b')
+  const witness = await makeWitness('one.example')
   const honest = start(journal, [witness])
   await expect.poll(honest.lastCosigned).toBeDefined()
   const note = honest.lastCosigned() ?? ''
@@ -295,12 +295,14 @@ test('attack: the kept file was altered, or is another journal’s: it is not se
     note.replace(line, ''),
     'nonsense',
   ])
-    expect(start(journalOf(), [witness], { lastCosigned: altered }).push.cosigned()).toBe(undefined)
-  expect(start(journalOf(), [witness], { lastCosigned: note }).push.cosigned()).toBe(note)
+    expect(start(makeJournal(), [witness], { lastCosigned: altered }).push.cosigned()).toBe(
+      undefined,
+    )
+  expect(start(makeJournal(), [witness], { lastCosigned: note }).push.cosigned()).toBe(note)
 })
 
 test('an empty journal is shown to nobody', async () => {
-  const witness = await witnessOf('one.example')
-  await start(journalOf(), [witness]).push.close()
+  const witness = await makeWitness('one.example')
+  await start(makeJournal(), [witness]).push.close()
   expect(witness.requests).toEqual([])
 })

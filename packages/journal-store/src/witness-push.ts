@@ -110,12 +110,13 @@ type Watched = Witness & {
   rest?: (() => void) | undefined
 }
 
-const nameOf = ({ verifierKey }: Witness): string => verifierKey.slice(0, verifierKey.indexOf('+'))
-const textOf = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
+const witnessName = ({ verifierKey }: Witness): string =>
+  verifierKey.slice(0, verifierKey.indexOf('+'))
+const noteText = (note: string): string => note.slice(0, note.lastIndexOf('\n\n') + 1)
 
 /** The checkpoint in a note; undefined for anything else. */
 function checkpointIn(note: string): TreeHead | undefined {
-  const parsed = parseCheckpoint(textOf(note))
+  const parsed = parseCheckpoint(noteText(note))
   return parsed.kind === 'checkpoint' ? parsed.checkpoint : undefined
 }
 
@@ -145,7 +146,7 @@ function noteSeen({ by, note, size }: ReadCosigned): void {
   }
 }
 
-const noteOf = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
+const joinNote = ({ lines, note }: Cosigned): string => note + [...lines.values()].join('')
 
 /** Shows the journal's checkpoints as it grows, the first one at once. */
 export class WitnessPush {
@@ -168,7 +169,7 @@ export class WitnessPush {
     this.#watched = options.witnesses.map(
       (witness): Watched => ({
         ...witness,
-        name: nameOf(witness),
+        name: witnessName(witness),
         seen: 0,
         hasTold: false,
         state: {},
@@ -231,7 +232,7 @@ export class WitnessPush {
 
   /** The newest checkpoint that a witness has cosigned, with the lines of all that did; undefined before the first. */
   cosigned(): string | undefined {
-    return this.#cosigned && noteOf(this.#cosigned)
+    return this.#cosigned && joinNote(this.#cosigned)
   }
 
   states(): readonly WitnessState[] {

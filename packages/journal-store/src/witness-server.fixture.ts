@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net'
 const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
   createHash('sha256').update(Buffer.concat(parts)).digest()
 const inner = (left: Buffer, right: Buffer): Buffer => sha256(Buffer.of(1), left, right)
-const keyIdOf = (name: string, typed: Uint8Array): Buffer =>
+const computeKeyId = (name: string, typed: Uint8Array): Buffer =>
   sha256(Buffer.from(`${name}\n`), typed).subarray(0, 4)
 
 /** RFC 9162 §2.1.4.1 read backwards: what the two roots must be, from the proof's last hash to its first. */
-function rootsOf(
+function listRoots(
   sizes: { readonly old: number; readonly now: number },
   hashes: readonly Buffer[],
   oldRoot: Buffer,
@@ -41,21 +41,22 @@ type Answer = { readonly status: number; readonly body: string; readonly type?: 
 type Seen = { readonly size: number; readonly root: Buffer }
 
 /** The public key in a verifier key. */
-function keyOf(verifierKey: string, type: number) {
+function readKey(verifierKey: string, type: number) {
   const [name = '', id = '', ...rest] = verifierKey.split('+')
   const typed = Buffer.from(rest.join('+'), 'base64')
-  if (typed[0] !== type || keyIdOf(name, typed).toString('hex') !== id) throw new Error('no key')
+  if (typed[0] !== type || computeKeyId(name, typed).toString('hex') !== id)
+    throw new Error('no key')
   const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), typed.subarray(1)])
   return { name, id, key: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
 }
 
 class Judge {
-  readonly #log: ReturnType<typeof keyOf>
+  readonly #log: ReturnType<typeof readKey>
   readonly #cosign: (text: string) => string
   seen: Seen | undefined
 
   constructor(logKey: string, cosign: (text: string) => string) {
-    this.#log = keyOf(logKey, 1)
+    this.#log = readKey(logKey, 1)
     this.#cosign = cosign
   }
 
@@ -76,7 +77,7 @@ class Judge {
       return { status: 409, body: `${seen?.size ?? 0}\n`, type: 'text/x.tlog.size' }
     if (seen !== undefined) {
       const hashes = proof.map((hash) => Buffer.from(hash, 'base64'))
-      const roots = rootsOf({ old, now: size }, hashes, seen.root)
+      const roots = listRoots({ old, now: size }, hashes, seen.root)
       if (roots?.[0].equals(seen.root) !== true || !roots[1].equals(root))
         return { status: 422, body: '' }
     }
@@ -106,7 +107,7 @@ export function witnessKey(name: string, seed: Uint8Array) {
   const spki = createPublicKey(privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const raw = spki.export({ format: 'der', type: 'spki' }).subarray(-32)
   const typed = Buffer.concat([Buffer.of(4), raw])
-  const keyId = keyIdOf(name, typed)
+  const keyId = computeKeyId(name, typed)
   return {
     verifierKey: `${name}+${keyId.toString('hex')}+${typed.toString('base64')}`,
     cosign(text: string, seconds: number): string {

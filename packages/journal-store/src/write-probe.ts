@@ -8,8 +8,8 @@ import {
   type PostgresRun,
 } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
-import { sqlCodeOf } from './postgres-line.ts'
-import { messageOf, type WriteTrouble } from './unavailable.ts'
+import { sqlCode } from './postgres-line.ts'
+import { errorMessage, type WriteTrouble } from './unavailable.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
 const LIMITS = { answerMs: 1_000, findMs: 300 }
@@ -50,12 +50,12 @@ async function requireHeads(connection: PostgresConnection, schema: string): Pro
   try {
     await connection.transaction((query) => query(tryHeads(schema)), 'relaxed')
   } catch (error) {
-    if (sqlCodeOf(causeOf(error)) !== LOCK_TIMEOUT) throw error
+    if (sqlCode(unwrapCause(error)) !== LOCK_TIMEOUT) throw error
     if ((await countEntries()) === before) throw new Error(HEADS_LOCKED, { cause: error })
   }
 }
 
-const causeOf = (error: unknown): unknown =>
+const unwrapCause = (error: unknown): unknown =>
   error instanceof Error && error.cause !== undefined ? error.cause : error
 
 /** Asks for a commit, and for the lock of whoever appends if the database has journals in a schema. */
@@ -76,7 +76,7 @@ export function openWriteProbe(
       return undefined
     } catch (error) {
       onProblem(error)
-      return describeTrouble(messageOf(error))
+      return describeTrouble(errorMessage(error))
     }
   }
   return {

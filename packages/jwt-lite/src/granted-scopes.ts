@@ -24,7 +24,7 @@ type Claims = Readonly<Record<string, unknown>>
  */
 export function grantedScopes(claims: Claims, grants: readonly ScopeGrant[]): readonly string[] {
   const scopes = grants.flatMap(({ claim, value, scopes: patterns }) =>
-    valuesOf(claims, claim)
+    listValues(claims, claim)
       .filter((claimed) => value === undefined || claimed === value)
       .flatMap((claimed) =>
         patterns.map((scope) => scope.replaceAll('{value}', () => encoded(claimed))),
@@ -56,15 +56,15 @@ const isWithin = (inner: string, outer: string): boolean =>
 /** A lone surrogate has no percent-encoded form, and no name contains one. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 
-const textsOf = (value: unknown): readonly string[] =>
+const listTexts = (value: unknown): readonly string[] =>
   [value].flat().filter((text) => typeof text === 'string' && text !== '') as readonly string[]
 
-function valuesOf(claims: Claims, path: string): readonly string[] {
-  if (Object.hasOwn(claims, path)) return textsOf(claims[path])
+function listValues(claims: Claims, path: string): readonly string[] {
+  if (Object.hasOwn(claims, path)) return listTexts(claims[path])
   let at: unknown = claims
   for (const name of path.split('.')) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return []
     at = (at as Claims)[name]
   }
-  return textsOf(at)
+  return listTexts(at)
 }

@@ -24,7 +24,7 @@ const run = (changes: {
   readonly environment?: Readonly<Record<string, string>>
 }) => runTokenCommand(changes.arguments ?? good, changes.environment ?? { TOKEN_SECRET: secret })
 
-const verdictOf = (token: string) =>
+const readVerdict = (token: string) =>
   verifyToken(token.trimEnd(), {
     keys: createTokenKeys([Buffer.from(secret)]),
     audience,
@@ -32,30 +32,30 @@ const verdictOf = (token: string) =>
   })
 
 /** The claims as written in the token. */
-const claimsOf = (token: string) =>
+const readClaims = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 describe('tallystick-token', () => {
   test('prints a token that its service accepts', () => {
     const result = run({})
     expect(result).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(verdictOf(result.stdout)).toMatchObject({
+    expect(readVerdict(result.stdout)).toMatchObject({
       kind: 'valid',
       claims: { sub: 'nurse-ada', scopes: ['care.read.user', 'care.write'] },
     })
-    expect(claimsOf(result.stdout).jti).not.toBe(claimsOf(run({}).stdout).jti)
+    expect(readClaims(result.stdout).jti).not.toBe(readClaims(run({}).stdout).jti)
   })
 
   test('--lifetime-seconds sets exp', () => {
     const result = run({ arguments: [...good, '--lifetime-seconds', '60'] })
-    const { exp, iat } = claimsOf(result.stdout)
+    const { exp, iat } = readClaims(result.stdout)
     expect(exp - iat).toBe(60)
     expect(Math.abs(iat - Date.now() / 1_000)).toBeLessThan(30)
   })
 
   test('the secret may come from a file, without its trailing newline; the first line signs', () => {
     const result = run({ environment: { TOKEN_SECRET_FILE: file } })
-    expect(verdictOf(result.stdout).kind).toBe('valid')
+    expect(readVerdict(result.stdout).kind).toBe('valid')
   })
 
   test.each([
@@ -99,7 +99,7 @@ describe('tallystick-token', () => {
     const { stdout } = await start(process.execPath, [main, ...good], {
       env: { TOKEN_SECRET_FILE: file },
     })
-    expect(verdictOf(stdout)).toMatchObject({ kind: 'valid', claims: { sub: 'nurse-ada' } })
+    expect(readVerdict(stdout)).toMatchObject({ kind: 'valid', claims: { sub: 'nurse-ada' } })
     await expect(start(process.execPath, [main, ...good], { env: {} })).rejects.toMatchObject({
       code: 1,
       stdout: '',

@@ -38,7 +38,7 @@ export function runTokenCommand(
 ): TokenCommandResult {
   const options = readOptions(args)
   if (options?.help === true) return { exitCode: 0, stdout: USAGE, stderr: '' }
-  const problem = problemOf(options)
+  const problem = findProblem(options)
   if (options === undefined || problem !== undefined)
     return { exitCode: 2, stdout: '', stderr: `${problem}\n\n${USAGE}` }
   const parsed = readKeys(environment)
@@ -73,7 +73,7 @@ function readOptions(args: readonly string[]) {
   }
 }
 
-function problemOf(options: ReturnType<typeof readOptions>): string | undefined {
+function findProblem(options: ReturnType<typeof readOptions>): string | undefined {
   if (options === undefined) return 'There is an argument that this command does not know.'
   for (const name of ['sub', 'scope', 'audience', 'typ'] as const)
     if (options[name].trim() === '') return `--${name} is missing.`

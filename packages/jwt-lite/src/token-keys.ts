@@ -25,14 +25,14 @@ export function createTokenKeys(secrets: readonly Uint8Array[]): TokenKeys {
   const [first] = keys
   if (first === undefined) throw new RangeError('a token key ring has at least one secret')
   return {
-    sign: (signingInput) => signatureOf(first, signingInput),
+    sign: (signingInput) => computeSignature(first, signingInput),
     matches: ({ signingInput, signature }) => {
       // Compared as text: only the one strict spelling of a signature is equal, whatever a decoder would forgive.
       const presented = Buffer.from(signature, 'utf8')
       let isMatch = false
       // Every secret is tried even after a match, so that the time does not reveal which one matched.
       for (const key of keys) {
-        const expected = Buffer.from(signatureOf(key, signingInput), 'utf8')
+        const expected = Buffer.from(computeSignature(key, signingInput), 'utf8')
         if (presented.length === expected.length && timingSafeEqual(presented, expected))
           isMatch = true
       }
@@ -64,6 +64,6 @@ export function parseTokenKeys(text: string): ParsedTokenKeys {
   return { kind: 'keys', keys: createTokenKeys(secrets) }
 }
 
-function signatureOf(key: KeyObject, signingInput: string): string {
+function computeSignature(key: KeyObject, signingInput: string): string {
   return createHmac('sha256', key).update(signingInput, 'utf8').digest('base64url')
 }

@@ -28,7 +28,7 @@ const countingKeys = () => {
   return { keys: counting, calls }
 }
 
-const tokenOf = (jti: string, lifetimeSeconds = 60): string =>
+const makeToken = (jti: string, lifetimeSeconds = 60): string =>
   mintToken({
     sub: 'a',
     scope: 's',
@@ -44,7 +44,7 @@ describe('the cache of verified tokens', () => {
   test('a token is verified once and remembered', () => {
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
-    const [first, second] = [verifier.verify(tokenOf('1')), verifier.verify(tokenOf('1'))]
+    const [first, second] = [verifier.verify(makeToken('1')), verifier.verify(makeToken('1'))]
     expect(first).toMatchObject({ kind: 'valid', claims: { sub: 'a' } })
     expect(second).toEqual(first)
     expect(calls.count).toBe(1)
@@ -54,14 +54,14 @@ describe('the cache of verified tokens', () => {
     const clock = settableClock()
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock })
-    verifier.verify(tokenOf('1'))
+    verifier.verify(makeToken('1'))
     clock.setMs((startSeconds + 60) * 1000 - 1)
-    expect(verifier.verify(tokenOf('1')).kind).toBe('valid')
+    expect(verifier.verify(makeToken('1')).kind).toBe('valid')
     clock.setMs((startSeconds + 60) * 1000)
-    expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
+    expect(verifier.verify(makeToken('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
     expect(calls.count).toBe(1)
     // Forgotten too, so the next check verifies it again.
-    expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
+    expect(verifier.verify(makeToken('1'))).toEqual({ kind: 'invalid', failure: 'expired' })
     expect(calls.count).toBe(2)
   })
 
@@ -69,11 +69,11 @@ describe('the cache of verified tokens', () => {
     const { keys, calls } = countingKeys()
     const clock = settableClock()
     const verifier = createTokenVerifier({ keys, audience, clock, cacheSize: 3 })
-    for (const jti of ['1', '2', '3', '1', '4']) verifier.verify(tokenOf(jti))
+    for (const jti of ['1', '2', '3', '1', '4']) verifier.verify(makeToken(jti))
     expect(calls.count).toBe(4)
-    for (const jti of ['1', '3', '4']) verifier.verify(tokenOf(jti))
+    for (const jti of ['1', '3', '4']) verifier.verify(makeToken(jti))
     expect(calls.count).toBe(4)
-    verifier.verify(tokenOf('2'))
+    verifier.verify(makeToken('2'))
     expect(calls.count).toBe(5)
   })
 
@@ -85,17 +85,17 @@ describe('the cache of verified tokens', () => {
       clock: settableClock(),
       isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti),
     })
-    expect(verifier.verify(tokenOf('1')).kind).toBe('valid')
+    expect(verifier.verify(makeToken('1')).kind).toBe('valid')
     revoked.add('1')
     for (let times = 0; times < 2; times += 1)
-      expect(verifier.verify(tokenOf('1'))).toEqual({ kind: 'invalid', failure: 'revoked' })
-    expect(verifier.verify(tokenOf('2')).kind).toBe('valid')
+      expect(verifier.verify(makeToken('1'))).toEqual({ kind: 'invalid', failure: 'revoked' })
+    expect(verifier.verify(makeToken('2')).kind).toBe('valid')
   })
 
   test('refused tokens are not remembered', () => {
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
-    for (const text of [`${tokenOf('1')}x`, tokenOf('1', -1)]) {
+    for (const text of [`${makeToken('1')}x`, makeToken('1', -1)]) {
       expect(verifier.verify(text).kind).toBe('invalid')
       const before = calls.count
       expect(verifier.verify(text).kind).toBe('invalid')
@@ -107,15 +107,15 @@ describe('the cache of verified tokens', () => {
     const { keys, calls } = countingKeys()
     const verifier = createTokenVerifier({ keys, audience, clock: settableClock() })
     const count = 4_097
-    for (let index = 0; index < count; index += 1) verifier.verify(tokenOf(String(index)))
-    verifier.verify(tokenOf('1'))
+    for (let index = 0; index < count; index += 1) verifier.verify(makeToken(String(index)))
+    verifier.verify(makeToken('1'))
     expect(calls.count).toBe(count)
-    verifier.verify(tokenOf('0'))
+    verifier.verify(makeToken('0'))
     expect(calls.count).toBe(count + 1)
   })
 
   test('it answers as verifyToken does, whatever arrives in whatever order, even if the clock jumps both ways', () => {
-    const tokens = [...['1', '2', '3', '4'].map((jti) => tokenOf(jti, Number(jti) * 10)), 'a.b.c']
+    const tokens = [...['1', '2', '3', '4'].map((jti) => makeToken(jti, Number(jti) * 10)), 'a.b.c']
     const step = fc.record({
       place: fc.nat({ max: 4 }),
       offsetMs: fc.integer({ min: -9e4, max: 9e4 }),

@@ -48,7 +48,7 @@ const verdictOfExpiry = (exp: string) => {
 
 const padded = (length: number) => mintToken({ ...request, jti: 'x'.repeat(length) })
 
-const lifetimeOf = (text: string) => {
+const makeLifetime = (text: string) => {
   const [, claims = ''] = text.split('.')
   const { iat, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString())
   return exp - iat
@@ -114,13 +114,13 @@ describe('Authentication 3: verification order and failure names', () => {
   })
 
   test('attack: a token is used before its nbf', () => {
-    const verdictOf = (nbf: unknown) => {
+    const readVerdict = (nbf: unknown) => {
       const claims = { sub: 'a', scope: 's', aud: audience, exp: nowSeconds + 9, nbf }
       return verifyToken(signed({ alg: 'HS256' }, claims), expected)
     }
-    expect(verdictOf(nowSeconds)).toMatchObject({ claims: { notBeforeSeconds: nowSeconds } })
+    expect(readVerdict(nowSeconds)).toMatchObject({ claims: { notBeforeSeconds: nowSeconds } })
     for (const no of [nowSeconds + 0.001, nowSeconds + 60, '0', null, {}])
-      expect(verdictOf(no)).toEqual({ kind: 'invalid', failure: 'not_yet_valid' })
+      expect(readVerdict(no)).toEqual({ kind: 'invalid', failure: 'not_yet_valid' })
   })
 
   test('exp must be in the future: valid until just before it, expired at it', () => {
@@ -270,8 +270,8 @@ describe('mintToken', () => {
   })
 
   test('Limits: a token lives 3,600 seconds by default', () => {
-    expect(lifetimeOf(token)).toBe(3600)
-    expect(lifetimeOf(mintToken({ ...request, lifetimeSeconds: 60 }))).toBe(60)
+    expect(makeLifetime(token)).toBe(3600)
+    expect(makeLifetime(mintToken({ ...request, lifetimeSeconds: 60 }))).toBe(60)
   })
 
   test('whatever is minted verifies, if its sub and scope are valid', () => {

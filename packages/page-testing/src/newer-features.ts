@@ -59,7 +59,7 @@ function isNewer(feature: Feature): boolean {
   })
 }
 
-const membersOf = (group: Group): readonly (readonly [string, Group])[] =>
+const listMembers = (group: Group): readonly (readonly [string, Group])[] =>
   Object.entries(group).flatMap(([name, member]) =>
     name === '__compat' ? [] : [[name, member as Group] as const],
   )
@@ -76,10 +76,10 @@ type Member = {
 const globals = new Map<string, boolean>()
 const members: Member[] = []
 const { builtins } = data.javascript
-const interfaces = [...membersOf(data.api), ...membersOf(builtins)]
+const interfaces = [...listMembers(data.api), ...listMembers(builtins)]
 for (const [owner, feature] of interfaces) globals.set(owner, isNewer(feature))
-for (const [owner, feature] of [...interfaces, ...membersOf(builtins['Intl'] as Group)]) {
-  for (const [key, member] of membersOf(feature)) {
+for (const [owner, feature] of [...interfaces, ...listMembers(builtins['Intl'] as Group)]) {
+  for (const [key, member] of listMembers(feature)) {
     const name = key.replace(/_static$/, '')
     // Events, parameters and the like have names of more than one word.
     if (/^[A-Za-z]\w*$/.test(name) && !name.includes('_'))
@@ -98,13 +98,13 @@ type AnyNode = Node & Readonly<Record<string, unknown>>
 const isNode = (value: unknown): value is AnyNode =>
   typeof value === 'object' && value !== null && 'type' in value
 
-const nameOf = (node: unknown): string | undefined =>
+const featureName = (node: unknown): string | undefined =>
   isNode(node) && node.type === 'Identifier' ? String(node['name']) : undefined
 
 function newerMember(node: AnyNode): string | undefined {
-  const name = nameOf(node['property'])
+  const name = featureName(node['property'])
   if (name === undefined || node['computed'] === true) return undefined
-  const owner = nameOf(node['object']) ?? ''
+  const owner = featureName(node['object']) ?? ''
   const known = globals.has(owner) ? byOwner.get(`${owner}.${name}`) : undefined
   if (known ?? isNewerName(name)) return known === undefined ? `.${name}` : `${owner}.${name}`
   return undefined
@@ -143,7 +143,7 @@ function collect(node: AnyNode, found: Set<string>): void {
 /** Names of members that the code gives its own objects. */
 function collectOwn(node: AnyNode, own: Set<string>): void {
   if (['MethodDefinition', 'PropertyDefinition', 'Property'].includes(node.type))
-    own.add(nameOf(node['key']) ?? '')
+    own.add(featureName(node['key']) ?? '')
   for (const value of Object.values(node))
     for (const child of [value].flat()) if (isNode(child)) collectOwn(child, own)
 }

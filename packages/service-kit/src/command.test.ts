@@ -54,7 +54,7 @@ async function run(
   return { code, printed: printed.join('\n'), errors: errors.join('\n') }
 }
 
-async function lifetimeOf(list: readonly string[]): Promise<number | undefined> {
+async function readLifetime(list: readonly string[]): Promise<number | undefined> {
   let seconds: number | undefined
   const { code } = await run(['weigh', ...list], (call) => {
     seconds = lifetimeOption(call, 60)
@@ -194,10 +194,10 @@ describe('a command', () => {
   })
 
   it('takes a lifetime in whole seconds, at most a year', async () => {
-    expect(await lifetimeOf([])).toBe(60)
-    expect(await lifetimeOf(['--lifetime-seconds', '31536000'])).toBe(31_536_000)
+    expect(await readLifetime([])).toBe(60)
+    expect(await readLifetime(['--lifetime-seconds', '31536000'])).toBe(31_536_000)
     for (const bad of ['0', '-1', '1.5', 'x', '31536001'])
-      expect(await lifetimeOf([`--lifetime-seconds=${bad}`]), bad).toBe(EXIT.usage)
+      expect(await readLifetime([`--lifetime-seconds=${bad}`]), bad).toBe(EXIT.usage)
   })
 
   it.each([1, 5, 64])(

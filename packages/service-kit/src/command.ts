@@ -164,13 +164,13 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
       strict: true,
     })
     if (positionals.length > wordsMax) throw new Error('too many words')
-    const textsOf = (name: string): readonly string[] =>
+    const readTexts = (name: string): readonly string[] =>
       [values[name]].flat().flatMap((value) => (typeof value === 'string' ? unmarkDash(value) : []))
     return {
       terminal,
       words: positionals.map(unmarkDash),
-      text: (name) => textsOf(name)[0],
-      texts: textsOf,
+      text: (name) => readTexts(name)[0],
+      texts: readTexts,
       has: (name) => values[name] === true,
     }
   } catch (cause) {

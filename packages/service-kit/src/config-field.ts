@@ -29,18 +29,20 @@ export function withFieldMeta<Field extends z.ZodType>(field: Field, meta: Field
 }
 
 /** The documentation of a field; outer wrappers (default, optional) win over what they wrap. */
-export function fieldMetaOf(field: z.core.$ZodType): FieldMeta & { readonly description?: string } {
-  const inner = innerOf(field)
+export function readFieldMeta(
+  field: z.core.$ZodType,
+): FieldMeta & { readonly description?: string } {
+  const inner = unwrapField(field)
   const description = z.globalRegistry.get(field)?.description
   return {
-    ...(inner && fieldMetaOf(inner)),
+    ...(inner && readFieldMeta(inner)),
     ...fieldMetas.get(field),
     ...(description !== undefined && { description }),
   }
 }
 
 /** What a wrapper such as `.optional()`, `.prefault()` or `.transform()` wraps. */
-export function innerOf(field: z.core.$ZodType): z.core.$ZodType | undefined {
+export function unwrapField(field: z.core.$ZodType): z.core.$ZodType | undefined {
   if (
     field instanceof z.ZodOptional ||
     field instanceof z.ZodDefault ||
@@ -242,13 +244,13 @@ export function storeConfigFault(config: {
 }
 
 /** How a store reaches the server of DATABASE_URL. Retries wait in real time, whatever clock a test uses. */
-export const serverOf = (url: Secret) => ({
+export const reachServer = (url: Secret) => ({
   url: url.reveal(),
   pause: (ms: number): Promise<void> => pause(systemClock, ms),
 })
 
 /** The Ed25519 seed in `CHECKPOINT_KEY`, 32 bytes; undefined if the store makes its own. */
-export function checkpointSeedOf({
+export function chooseSeed({
   CHECKPOINT_KEY,
 }: {
   readonly CHECKPOINT_KEY?: Secret | undefined

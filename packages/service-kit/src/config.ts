@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { fieldMetaOf, innerOf } from './config-field.ts'
+import { readFieldMeta, unwrapField } from './config-field.ts'
 import { findSlips, type VariableSlip } from './variable-slips.ts'
 
 /** The process environment, or what a test puts in its place. */
@@ -22,11 +22,11 @@ type ConfigReading<Config> =
     }
   | { readonly kind: 'invalid'; readonly problems: readonly ConfigProblem[] }
 
-const fileVariableOf = (variable: string): string => `${variable}_FILE`
+const nameFileVariable = (variable: string): string => `${variable}_FILE`
 
 /** Whether a variable is set: it or, for a secret, the one that names its file. An empty one counts as unset. */
 export function isVariableSet(environment: Environment, variable: string): boolean {
-  return Boolean(environment[variable]) || Boolean(environment[fileVariableOf(variable)])
+  return Boolean(environment[variable]) || Boolean(environment[nameFileVariable(variable)])
 }
 
 /** The text of a secret, from the variable or from the file that `<NAME>_FILE` names. Adds any problem to `problems`. */
@@ -35,7 +35,7 @@ function readSecret(
   environment: Environment,
   problems: ConfigProblem[],
 ): string | undefined {
-  const fileVariable = fileVariableOf(variable)
+  const fileVariable = nameFileVariable(variable)
   const value = environment[variable] || undefined
   const path = environment[fileVariable] || undefined
   if (path === undefined) return value
@@ -57,8 +57,8 @@ function readSlips(schema: z.ZodObject, environment: Environment) {
   const known = new Set<string>()
   const guards = new Set<string>()
   for (const [variable, field] of Object.entries(schema.shape)) {
-    const { isGuard, isSecret } = fieldMetaOf(field)
-    const names = isSecret === true ? [variable, fileVariableOf(variable)] : [variable]
+    const { isGuard, isSecret } = readFieldMeta(field)
+    const names = isSecret === true ? [variable, nameFileVariable(variable)] : [variable]
     for (const name of names) {
       known.add(name)
       if (isSecret === true || isGuard === true) guards.add(name)
@@ -99,7 +99,7 @@ export function readConfig<Schema extends z.ZodObject>(
   const values: Record<string, string> = {}
   for (const [variable, field] of Object.entries(schema.shape)) {
     const value =
-      fieldMetaOf(field).isSecret === true
+      readFieldMeta(field).isSecret === true
         ? readSecret(variable, environment, problems)
         : environment[variable] || undefined
     if (value !== undefined) values[variable] = value
@@ -111,7 +111,7 @@ export function readConfig<Schema extends z.ZodObject>(
     const field = schema.shape[variable]
     // A field that is good by itself failed a check across fields, whose message says what the others require of it.
     const isBad = field !== undefined && !z.safeParse(field, values[variable]).success
-    const expected = (isBad ? fieldMetaOf(field).expected : undefined) ?? issue.message
+    const expected = (isBad ? readFieldMeta(field).expected : undefined) ?? issue.message
     problems.push({
       variable,
       expected: values[variable] === undefined ? `${expected} (it is not set)` : expected,
@@ -149,24 +149,24 @@ export function loadConfig<Schema extends z.ZodObject>(
   return process.exit(1)
 }
 
-const defaultOf = (field: z.core.$ZodType): string => {
+const describeDefault = (field: z.core.$ZodType): string => {
   if (field instanceof z.ZodPrefault || field instanceof z.ZodDefault)
     return String(field.def.defaultValue)
-  const inner = innerOf(field)
-  return inner === undefined ? '' : defaultOf(inner)
+  const inner = unwrapField(field)
+  return inner === undefined ? '' : describeDefault(inner)
 }
 
 /** The variables of a configuration schema as the documentation shows them, in the schema's order. */
 export function describeConfig(schema: z.ZodObject) {
   return Object.entries(schema.shape).map(([variable, field]) => {
-    const { expected, ...meta } = fieldMetaOf(field)
+    const { expected, ...meta } = readFieldMeta(field)
     if (expected === undefined) throw new Error(`${variable} does not say what it expects`)
     return {
       variable,
       description: meta.description ?? '',
       expected,
       /** Empty if there is none; a description if it depends on the machine. */
-      defaultText: meta.defaultText ?? defaultOf(field),
+      defaultText: meta.defaultText ?? describeDefault(field),
       /** Whether `defaultText` can be assigned literally. */
       isDefaultLiteral: meta.defaultText === undefined,
       isRequired: !z.safeParse(field, undefined).success,

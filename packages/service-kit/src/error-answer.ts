@@ -54,12 +54,12 @@ type FrameworkError = Partial<
 >
 type SchemaFailure = { readonly instancePath?: string; readonly message?: string }
 
-const membersOf = (error: unknown): FrameworkError =>
+const readMembers = (error: unknown): FrameworkError =>
   typeof error === 'object' && error !== null ? error : {}
 
 /** What is wrong with a request that its schema refused; undefined for any other error. */
 export function requestIssues(error: unknown): readonly RequestIssue[] | undefined {
-  const { validation, validationContext } = membersOf(error)
+  const { validation, validationContext } = readMembers(error)
   if (!Array.isArray(validation)) return undefined
   const part = PARTS[String(validationContext)] ?? 'request'
   return validation.map(({ instancePath = '', message }: SchemaFailure) => ({
@@ -72,7 +72,7 @@ export function requestIssues(error: unknown): readonly RequestIssue[] | undefin
 export function frameworkAnswer(error: unknown): ErrorAnswer {
   const issues = requestIssues(error)
   if (issues !== undefined) return { status: 400, error: 'invalid_request', details: { issues } }
-  const { code, statusCode } = membersOf(error)
+  const { code, statusCode } = readMembers(error)
   const known = BY_FASTIFY_CODE[String(code)]
   if (known !== undefined) return { status: known[0], error: known[1] }
   const status = Number(statusCode)

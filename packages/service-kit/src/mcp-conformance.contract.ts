@@ -56,13 +56,13 @@ export const OF_ITS_OWN_TOOLS: ConformanceOptions['unmet'] = Object.fromEntries(
   ].map(([name = '', ...checks]) => [name, ['calls a tool of the suite’s own', ...checks]]),
 )
 
-const programOf = (manifest: string): string => join(dirname(manifest), 'dist/index.js')
+const findProgramFile = (manifest: string): string => join(dirname(manifest), 'dist/index.js')
 
 /** Scenarios for servers that a suite of 2026 lists, each with its revisions. */
 export async function listScenarios(
   manifest: string,
 ): Promise<readonly { readonly name: string; readonly revisions: readonly string[] }[]> {
-  const words = [programOf(manifest), 'list', '--server']
+  const words = [findProgramFile(manifest), 'list', '--server']
   const { stdout } = await promisify(execFile)(process.execPath, words)
   const lines = [...stdout.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)]
   return lines.map(([, name = '', revisions = '']) => ({ name, revisions: revisions.split(',') }))
@@ -105,9 +105,13 @@ const run = (
   words: readonly string[],
 ): Promise<{ readonly text: string; readonly code: number | null }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [programOf(manifest), 'server', '-o', folder, ...words], {
-      cwd: folder,
-    })
+    const child = spawn(
+      process.execPath,
+      [findProgramFile(manifest), 'server', '-o', folder, ...words],
+      {
+        cwd: folder,
+      },
+    )
     let text = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
@@ -121,7 +125,7 @@ const run = (
 const RUN_FOLDER = /^server-(.+)-\d{4}-\d\d-/
 
 /** The checks of a scenario's last run. */
-function checksOf(folder: string, scenario: string): readonly Check[] {
+function readChecks(folder: string, scenario: string): readonly Check[] {
   const runs = readdirSync(folder).filter((name) => RUN_FOLDER.exec(name)?.[1] === scenario)
   const last = runs.toSorted().at(-1)
   if (last === undefined) throw new Error(`the scenario ${scenario} was not run`)
@@ -131,12 +135,12 @@ function checksOf(folder: string, scenario: string): readonly Check[] {
 /** INFO reports an observation, such as an answer in JSON rather than as a stream. */
 const HELD = ['SUCCESS', 'INFO']
 
-function failuresOf(
+function listFailures(
   folder: string,
   scenario: string,
   skipped: readonly string[] = [],
 ): readonly string[] {
-  const checks = checksOf(folder, scenario)
+  const checks = readChecks(folder, scenario)
   // The suite of 2026 has the check of schemas in every scenario, beside its own.
   const own = checks.filter(({ id }) => id !== 'wire-schema-valid')
   expect(own.some(({ status }) => status === 'SUCCESS')).toBe(true)
@@ -173,7 +177,7 @@ export function testConformance(options: ConformanceOptions): void {
         expect(options.runs === undefined ? code : 0, text).toBe(0)
       }
       if (slow !== undefined)
-        for (let more = 4; more > 0 && failuresOf(folder, slow, skipped).length > 0; more -= 1)
+        for (let more = 4; more > 0 && listFailures(folder, slow, skipped).length > 0; more -= 1)
           await run(manifest, folder, [...url, '--scenario', slow])
       const ran = readdirSync(folder).flatMap((name) => RUN_FOLDER.exec(name)?.[1] ?? [])
       const judged = [...passing, ...unmetNames]
@@ -183,11 +187,11 @@ export function testConformance(options: ConformanceOptions): void {
     })
 
     test.each(passing)('scenario %s passes every check', (scenario) => {
-      expect(failuresOf(folder, scenario, skipped)).toEqual([])
+      expect(listFailures(folder, scenario, skipped)).toEqual([])
     })
 
     test.each(Object.entries(unmet))('scenario %s cannot pass: %s', (scenario, [, ...expected]) => {
-      const checks = checksOf(folder, scenario)
+      const checks = readChecks(folder, scenario)
       const failed = checks.filter(({ status }) => !HELD.includes(status))
       expect(failed.map(({ id }) => id)).toEqual(expected.length === 0 ? [scenario] : expected)
     })

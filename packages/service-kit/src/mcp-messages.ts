@@ -174,13 +174,13 @@ const envelopeSchema = z.object({
   'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
 })
 
-const metaOf = ({ params }: RpcMessage): Readonly<Record<string, unknown>> => {
+const readMeta = ({ params }: RpcMessage): Readonly<Record<string, unknown>> => {
   const meta = params?.['_meta']
   return isObject(meta) ? meta : {}
 }
 
 /** A header without the surrounding whitespace that RFC 9110 allows. */
-const headerOf = (headers: IncomingHttpHeaders, name: string): string | undefined =>
+const readHeader = (headers: IncomingHttpHeaders, name: string): string | undefined =>
   headers[name]?.toString().trim()
 
 const isLegacy = (version: string): boolean =>
@@ -188,8 +188,8 @@ const isLegacy = (version: string): boolean =>
 
 /** Whether a request claims, by envelope or header, to be of 2026-07-28 or of an unknown revision. */
 export function isModern(request: RpcRequest, headers: IncomingHttpHeaders): boolean {
-  if (Object.hasOwn(metaOf(request), VERSION_MEMBER)) return true
-  const version = headerOf(headers, 'mcp-protocol-version')
+  if (Object.hasOwn(readMeta(request), VERSION_MEMBER)) return true
+  const version = readHeader(headers, 'mcp-protocol-version')
   return version !== undefined && !isLegacy(version)
 }
 
@@ -201,7 +201,7 @@ const unsupported = (requested: string | undefined): RpcRefusal =>
 
 /** The refusal of an older request where only 2026-07-28 is served; it repeats the version that the request named. */
 export function olderRevision(request: RpcRequest, headers: IncomingHttpHeaders): RpcRefusal {
-  const named = headerOf(headers, 'mcp-protocol-version') ?? request.params?.['protocolVersion']
+  const named = readHeader(headers, 'mcp-protocol-version') ?? request.params?.['protocolVersion']
   return unsupported(typeof named === 'string' ? named : undefined)
 }
 
@@ -220,13 +220,13 @@ export function modernFault(
   request: RpcRequest,
   headers: IncomingHttpHeaders,
 ): RpcRefusal | undefined {
-  const header = headerOf(headers, 'mcp-protocol-version')
-  const named = metaOf(request)[VERSION_MEMBER]
+  const header = readHeader(headers, 'mcp-protocol-version')
+  const named = readMeta(request)[VERSION_MEMBER]
   if (header !== undefined && typeof named === 'string' && header !== named)
     return mismatch('MCP-Protocol-Version')
   if (header !== undefined && header !== MODERN_REVISION && !isLegacy(header))
     return unsupported(header)
-  const envelope = envelopeSchema.safeParse(metaOf(request)).data
+  const envelope = envelopeSchema.safeParse(readMeta(request)).data
   if (envelope === undefined)
     return rpcRefusal(400, RPC_CODES.invalidParams, {
       message: '_meta names no version or capabilities',
@@ -234,10 +234,10 @@ export function modernFault(
   const version = envelope[VERSION_MEMBER]
   if (version !== MODERN_REVISION) return unsupported(version)
   if (header !== version) return mismatch('MCP-Protocol-Version')
-  if (headerOf(headers, 'mcp-method') !== request.method) return mismatch('Mcp-Method')
+  if (readHeader(headers, 'mcp-method') !== request.method) return mismatch('Mcp-Method')
   const member = Object.hasOwn(NAMED_BY, request.method) ? NAMED_BY[request.method] : undefined
   const target = member === undefined ? undefined : request.params?.[member]
-  if (target !== undefined && readName(headerOf(headers, 'mcp-name')) !== target)
+  if (target !== undefined && readName(readHeader(headers, 'mcp-name')) !== target)
     return mismatch('Mcp-Name')
   return undefined
 }

@@ -19,7 +19,7 @@ const thing = {
   cors: false,
 } as const
 
-async function responsesOf(routes: (app: ServiceApp) => void) {
+async function readResponses(routes: (app: ServiceApp) => void) {
   const app = await createServiceApp({ ...thing, routes })
   open.push(app)
   const { paths } = (await app.inject('/openapi.json')).json()
@@ -45,7 +45,7 @@ test('S4: a body is required in the reference, unless a call without one is a go
 test('S4: the reference lists every status that the kit itself may answer on a route', async () => {
   const body = z.object({ a: z.string() })
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
-  const responses = await responsesOf((app) => {
+  const responses = await readResponses((app) => {
     app.get('/things/:id', { schema: { response } }, async () => ({}))
     app.post('/things', { schema: { body, response } }, async () => ({}))
     const config = { takesOverBody: true }
@@ -60,7 +60,7 @@ test('S4: the reference lists every status that the kit itself may answer on a r
 
 test('a route’s own description of a status stays', async () => {
   const response = { 200: z.object({}), 503: errorBody.describe('The store is down.') }
-  const responses = await responsesOf((app) => {
+  const responses = await readResponses((app) => {
     app.get('/thing', { schema: { response } }, async () => ({}))
   })
   expect(responses('/thing', 'get')['503']?.description).toBe('The store is down.')
@@ -68,7 +68,7 @@ test('a route’s own description of a status stays', async () => {
 })
 
 test('a hidden route stays hidden', async () => {
-  const responses = await responsesOf((app) => {
+  const responses = await readResponses((app) => {
     app.get('/hidden', { schema: { hide: true } }, async () => ({}))
   })
   expect(() => responses('/hidden', 'get')).toThrow(TypeError)

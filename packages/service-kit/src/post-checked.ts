@@ -63,7 +63,7 @@ export async function postChecked(post: CheckedPost): Promise<PostAnswer> {
     return await postTo(address, { ...post, signal: ended.signal })
   }
   try {
-    return await Promise.race([end.promise, run().catch(failureOf)])
+    return await Promise.race([end.promise, run().catch(describeFailure)])
   } finally {
     cancel()
     signal?.removeEventListener('abort', onAbort)
@@ -74,7 +74,7 @@ export async function postChecked(post: CheckedPost): Promise<PostAnswer> {
 /** Codes of errors that a handshake ends with. */
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|EPROTO|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_)/
 
-function failureOf(cause: unknown): PostAnswer {
+function describeFailure(cause: unknown): PostAnswer {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   return { kind: 'failed', reason: TLS_CODE.test(code) ? 'tls_error' : 'connection_refused', cause }
 }

@@ -3,7 +3,7 @@
 // addresses that a cloud's own machines alone reach, though IANA calls them public.
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-const refusedOf = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList => {
+const blockNetworks = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockList => {
   const list = new BlockList()
   for (const text of networks) {
     const [network = '', prefix] = text.split('/')
@@ -12,7 +12,7 @@ const refusedOf = (family: 'ipv4' | 'ipv6', networks: readonly string[]): BlockL
   return list
 }
 
-const REFUSED_V4 = refusedOf('ipv4', [
+const REFUSED_V4 = blockNetworks('ipv4', [
   '0.0.0.0/8', // this network
   '10.0.0.0/8', // private
   '100.64.0.0/10', // shared, behind a carrier's NAT
@@ -41,7 +41,7 @@ const REFUSED_V4 = refusedOf('ipv4', [
  * Everything outside 2000::/3 (loopback, v4-mapped, NAT64 with 64:ff9b::/96 and 64:ff9b:1::/48, discard, SRv6, unique local,
  * link-local, multicast), and the special ranges inside it.
  */
-const REFUSED_V6 = refusedOf('ipv6', [
+const REFUSED_V6 = blockNetworks('ipv6', [
   '::/3',
   '4000::/2',
   '8000::/1',

@@ -24,7 +24,7 @@ test('the other side says when to come back, but not later than the ceiling', ()
   expect(backOff.leftMs()).toBe(3_000)
 })
 
-const stepOf = (kind: 'failed' | 'succeeded' | 'clock') =>
+const makeStep = (kind: 'failed' | 'succeeded' | 'clock') =>
   record({
     kind: constant(kind),
     ms: kind === 'clock' ? integer({ min: -90_000, max: 90_000 }) : nat(200_000),
@@ -36,7 +36,7 @@ test('no pause is longer than the ceiling or shorter than half of its step, what
     firstMs: integer({ min: 1, max: 5_000 }),
     factor: integer({ min: 1, max: 8 }),
   })
-  const steps = array(oneof(stepOf('failed'), stepOf('succeeded'), stepOf('clock')))
+  const steps = array(oneof(makeStep('failed'), makeStep('succeeded'), makeStep('clock')))
   const isKept = property(growth, steps, ({ factor, firstMs }, taken) => {
     let [nowMs, failures, chance] = [1_000_000_000, 0, 0]
     const clock = { unixMs: () => nowMs }

@@ -58,9 +58,9 @@ export async function fetchJson(call: JsonCall): Promise<JsonAnswer> {
   const fail = (cause: unknown): void =>
     answered.resolve({ kind: 'unreachable', nothingSent: !hasConnected, isTimeout, cause })
   try {
-    const { send, heads, ...target } = targetOf(call)
+    const { send, heads, ...target } = findTarget(call)
     const method = body === undefined ? 'GET' : 'POST'
-    const sent = send({ ...target, method, headers: headersOf(call, heads) })
+    const sent = send({ ...target, method, headers: listHeaders(call, heads) })
     sent.on('socket', (socket) => {
       onceOpen(socket, () => {
         hasConnected = true
@@ -95,7 +95,7 @@ const targets = new Map<string, Target>()
 const TARGETS_MAX = 100
 
 /** Where a call goes. Throws for an invalid URL. */
-function targetOf({ body, url: text }: JsonCall): Target {
+function findTarget({ body, url: text }: JsonCall): Target {
   const known = targets.get(text)
   if (known !== undefined) return known
   const url = new URL(text)
@@ -113,7 +113,7 @@ function targetOf({ body, url: text }: JsonCall): Target {
  * A call's headers as a list, which Node writes unchanged: a third less CPU than an object. Behind a proxy they are an
  * object, since Node adds the proxy's credentials only there.
  */
-function headersOf(
+function listHeaders(
   { body, headers }: JsonCall,
   heads: readonly string[],
 ): RequestOptions['headers'] {
@@ -141,7 +141,7 @@ function isShakingHands(socket: TLSSocket & { readonly secureConnecting?: boolea
 }
 
 /** `Date`, plus how long a cache has held the answer. */
-function serverSecondsOf({ headers }: IncomingMessage): number | undefined {
+function readServerSeconds({ headers }: IncomingMessage): number | undefined {
   const dateMs = Date.parse(headers.date ?? '')
   const ageSeconds = Number(headers.age ?? 0)
   return Number.isFinite(dateMs + ageSeconds) ? dateMs / 1_000 + ageSeconds : undefined
@@ -168,7 +168,7 @@ function readAnswer(response: IncomingMessage, bytesMax: number): Promise<JsonAn
       const body = Buffer.concat(chunks)
       if (!isUtf8(body)) throw new Error('answer is not UTF-8')
       const json: unknown = JSON.parse(body.toString('utf8'))
-      resolve({ kind: 'answered', status, json, serverSeconds: serverSecondsOf(response) })
+      resolve({ kind: 'answered', status, json, serverSeconds: readServerSeconds(response) })
     } catch (cause) {
       nonsense(cause)
     }

@@ -45,7 +45,7 @@ export type {
 } from './receipts/signed-statement.ts'
 export { createMemoryReservationStore } from './reservations/memory-reservation-store.ts'
 export {
-  payerKeyOf,
+  payerKey,
   type Reservation,
   type ReservationStore,
   type ReserveLimits,

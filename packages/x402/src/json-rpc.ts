@@ -95,14 +95,14 @@ export async function callJsonRpcOnce(
 ): Promise<JsonRpcOutcome> {
   const answer = await fetchJson({
     ...node,
-    body: JSON.stringify(messageOf({ method, params }, 0)),
+    body: JSON.stringify(writeMessage({ method, params }, 0)),
   })
   return answer.kind === 'answered'
-    ? outcomeOf(answer.json, answer.status)
+    ? readOutcome(answer.json, answer.status)
     : { kind: 'failed', answer }
 }
 
-const messageOf = ({ method, params }: Pick<Call, 'method' | 'params'>, id: number) => ({
+const writeMessage = ({ method, params }: Pick<Call, 'method' | 'params'>, id: number) => ({
   jsonrpc: '2.0',
   id,
   method,
@@ -111,7 +111,7 @@ const messageOf = ({ method, params }: Pick<Call, 'method' | 'params'>, id: numb
 
 /** Sends one call alone, several as a batch; a node that takes no batches gets them one by one. */
 async function send(calls: readonly Call[], node: Node): Promise<void> {
-  const [only, ...others] = calls.map(messageOf)
+  const [only, ...others] = calls.map(writeMessage)
   const body = JSON.stringify(others.length === 0 ? only : [only, ...others])
   const answer = await post(node, body)
   if (answer.kind !== 'answered') {
@@ -128,7 +128,7 @@ async function send(calls: readonly Call[], node: Node): Promise<void> {
     ? new Map(json.filter(isObject).map((reply) => [reply.id, reply]))
     : json
   for (const [id, { resolve }] of calls.entries())
-    resolve(outcomeOf(byId instanceof Map ? byId.get(id) : byId, status))
+    resolve(readOutcome(byId instanceof Map ? byId.get(id) : byId, status))
 }
 
 async function post(node: Node, body: string): Promise<JsonAnswer> {
@@ -156,7 +156,7 @@ function takesNoBatches(json: unknown): boolean {
   return json.error.code === -32_600 || json.error.code === -32_700
 }
 
-function outcomeOf(json: unknown, status: number): JsonRpcOutcome {
+function readOutcome(json: unknown, status: number): JsonRpcOutcome {
   if (isObject(json) && isObject(json.error)) {
     const { code, data, message } = json.error
     const text = typeof data === 'string' ? data : undefined

@@ -193,11 +193,12 @@ export function relayCallsPerMinute({
   LEDGER_RPC_URL: url,
 }: Pick<AccessConfig, 'RECORDER_COUNT' | 'RELAY_CALLS_PER_MINUTE' | 'LEDGER_RPC_URL'>): number {
   // A part of less than one call would be no limit.
-  const partOf = (calls: number): number => calls && Math.max(1, Math.floor(calls / processes))
-  if (configured !== undefined) return partOf(configured)
+  const processShare = (calls: number): number =>
+    calls && Math.max(1, Math.floor(calls / processes))
+  if (configured !== undefined) return processShare(configured)
   // On this machine, or in a network of containers.
   const isLocal = /^(127\.|\[::1\]|[^.]+$)/.test(new URL(url).hostname)
-  return isLocal ? 0 : partOf(FREE_RELAY_CALLS_PER_MINUTE)
+  return isLocal ? 0 : processShare(FREE_RELAY_CALLS_PER_MINUTE)
 }
 
 const HOUR_MS = 3_600_000

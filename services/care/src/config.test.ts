@@ -1,5 +1,5 @@
 import { createTokenVerifier, mintToken } from '@tallystick/jwt-lite'
-import { checkpointSeedOf, manualClock, readConfig } from '@tallystick/service-kit'
+import { chooseSeed, manualClock, readConfig } from '@tallystick/service-kit'
 import { testConfig } from '@tallystick/service-kit/service-contract'
 import { describe, expect, test } from 'vitest'
 import { careConfigSchema } from './config.ts'
@@ -83,7 +83,7 @@ describe('S3: the environment of care', () => {
     const reading = readConfig(careConfigSchema, { ...good, CHECKPOINT_KEY: KEY })
     if (reading.kind === 'invalid') throw new Error('it was refused')
     expect(JSON.stringify(reading.config)).not.toContain('AAAAAAAA')
-    expect(checkpointSeedOf(reading.config)).toEqual(Buffer.alloc(32, 65))
+    expect(chooseSeed(reading.config)).toEqual(Buffer.alloc(32, 65))
   })
 
   test('C37: LANGUAGE is a BCP 47 tag; a desktop’s list of languages says nothing about records', () => {

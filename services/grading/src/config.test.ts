@@ -1,9 +1,4 @@
-import {
-  checkpointSeedOf,
-  type Environment,
-  readConfig,
-  requireConfig,
-} from '@tallystick/service-kit'
+import { chooseSeed, type Environment, readConfig, requireConfig } from '@tallystick/service-kit'
 import { testConfig } from '@tallystick/service-kit/service-contract'
 import { describe, expect, test } from 'vitest'
 import { gradingConfigSchema, paymentAsset } from './config.ts'
@@ -117,6 +112,6 @@ test('on PostgreSQL the checkpoint key is required: no process may make one for 
   const environment = { PAY_TO, FACILITATOR_URL, DATABASE_URL, CHECKPOINT_KEY }
   const config = requireConfig(gradingConfigSchema, environment)
   expect(config.DATABASE_URL?.reveal()).toBe(DATABASE_URL)
-  expect(checkpointSeedOf(config)).toEqual(Buffer.alloc(32, 65))
+  expect(chooseSeed(config)).toEqual(Buffer.alloc(32, 65))
   expect(JSON.stringify(config)).not.toContain('hunter2')
 })

@@ -1,10 +1,10 @@
 import { manualClock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
-import { domainOf, domainSeparator, X_LAYER_USDT0 } from '@tallystick/x402/evm'
+import { domainSeparator, signingDomain, X_LAYER_USDT0 } from '@tallystick/x402/evm'
 import { describe, expect, test } from 'vitest'
 import { createTokenCheck } from './payments.ts'
 
-const RIGHT = `0x${domainSeparator(domainOf(X_LAYER_USDT0)).toString('hex')}` as const
+const RIGHT = `0x${domainSeparator(signingDomain(X_LAYER_USDT0)).toString('hex')}` as const
 
 function checked() {
   const wrong: string[] = []

@@ -10,10 +10,10 @@ import {
   failed,
   granted,
   hurriedClock,
+  readTransaction,
   type StandIn,
   signedTransfer,
   startStandIn,
-  transactionOf,
 } from '../access-stand-in.fixture.ts'
 import { EXIT } from './output.ts'
 import { readArguments } from './read-arguments.ts'
@@ -78,7 +78,7 @@ describe('pay', () => {
     service.script(challenge(), granted(true))
     const { code, out } = await run(['pay', '--max-hbar', '12'])
     expect(code).toBe(EXIT.done)
-    expect(out).toContain(`Paid 12 HBAR from 0.0.1004: ${transactionOf(service.payments[1])}`)
+    expect(out).toContain(`Paid 12 HBAR from 0.0.1004: ${readTransaction(service.payments[1])}`)
     expect(out).toContain('9 HBAR are left for renewals')
     expect(out).toContain('19 calls left in this window.')
     expect(out).toContain(`recorded on the ledger by 0x${'ab'.repeat(32)}`)

@@ -1,7 +1,7 @@
 // What the creation and the update of an account change.
 
 import { proto } from '@hiero-ledger/proto'
-import { evmAddressOf } from '@tallystick/x402/hedera'
+import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import { type Address, bytesToHex } from 'viem'
 import {
   type AccountKey,
@@ -125,7 +125,7 @@ function readKey(key: proto.IKey | null | undefined): AccountKey | Status {
 }
 
 const addressOfKey = (publicKey: string): Address | undefined =>
-  evmAddressOf(Buffer.from(publicKey, 'hex'))
+  deriveEvmAddress(Buffer.from(publicKey, 'hex'))
 
 /** The address that an alias stands for: an EVM address itself, or that of the account's own ECDSA key; null for none. */
 function addressOfAlias(alias: Uint8Array, key: AccountKey): Address | null {

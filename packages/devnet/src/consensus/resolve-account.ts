@@ -1,5 +1,5 @@
 import { proto } from '@hiero-ledger/proto'
-import { evmAddressOf } from '@tallystick/x402/hedera'
+import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import { type Address, bytesToHex } from 'viem'
 import { fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
@@ -40,7 +40,7 @@ function byKey(accounts: AccountRegistry, alias: Buffer): ResolvedAccount {
   const key = decodeKey(alias)
   if (key === undefined) return { kind: 'unknown' }
   if (key.kind === 'ECDSA_SECP256K1') {
-    const address = evmAddressOf(Buffer.from(key.publicKey, 'hex'))
+    const address = deriveEvmAddress(Buffer.from(key.publicKey, 'hex'))
     if (address === undefined) return { kind: 'unknown' }
     const entity = accounts.byAddress(address)
     return entity === undefined

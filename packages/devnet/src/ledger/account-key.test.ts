@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { evmAddressOf } from '@tallystick/x402/hedera'
+import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import { secp256k1 } from '@tallystick/x402/secp256k1'
 import * as fc from 'fast-check'
 import { keccak256 } from 'viem'
@@ -121,13 +121,13 @@ describe('keys', () => {
   test('a key has the EVM address that wallets derive', () => {
     for (const seed of [1, 2, 3]) {
       const wallet = privateKeyToAccount(`0x${Buffer.alloc(32, seed).toString('hex')}`)
-      expect(evmAddressOf(ecdsa(seed).publicKey)).toBe(wallet.address.toLowerCase())
+      expect(deriveEvmAddress(ecdsa(seed).publicKey)).toBe(wallet.address.toLowerCase())
     }
   })
 
   test('a hollow account is completed by the key of its address, given in full, and by no other', () => {
     const own = ecdsa(1)
-    const address = evmAddressOf(own.publicKey) ?? '0x'
+    const address = deriveEvmAddress(own.publicKey) ?? '0x'
     expect(completingKey(address, signed(own.signature))).toEqual(own.key)
     expect(completingKey(address, signed(ecdsa(2).signature))).toBeUndefined()
     const short = { ...own.signature, publicKeyPrefix: own.publicKey.subarray(0, 10) }

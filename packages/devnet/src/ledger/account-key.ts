@@ -3,7 +3,7 @@
 
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
-import { evmAddressOf } from '@tallystick/x402/hedera'
+import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import { secp256k1 } from '@tallystick/x402/secp256k1'
 import type { Address } from 'viem'
 
@@ -67,7 +67,7 @@ export function isSignedBy(key: AccountKey, signed: SignedBytes): boolean {
 export function completingKey(address: Address, signed: SignedBytes): AccountKey | undefined {
   for (const { kind, publicKeyPrefix, signature } of signed.signatures) {
     if (kind !== 'ECDSA_SECP256K1' || publicKeyPrefix.length !== 33) continue
-    if (evmAddressOf(publicKeyPrefix) !== address) continue
+    if (deriveEvmAddress(publicKeyPrefix) !== address) continue
     if (!verifies({ kind, publicKey: publicKeyPrefix, signature, bytes: signed.bytes })) continue
     return { kind, publicKey: publicKeyPrefix.toString('hex') }
   }

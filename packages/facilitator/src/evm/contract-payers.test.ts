@@ -11,7 +11,7 @@ const PENDING: SettlementEnd = { outcome: 'pending', reason: 'settlement_pending
 const VALID_SECONDS = 60
 let made = 0
 /** Another payment of that payer, valid for a minute after the start of the clock. */
-const paymentOf = (payer: string) => ({
+const makePayment = (payer: string) => ({
   payer,
   id: `${payer}/${(made += 1)}`,
   validUntilSeconds: VALID_SECONDS,
@@ -20,7 +20,7 @@ const paymentOf = (payer: string) => ({
 test('X21: a payer whose transaction reverted is refused for an hour, others are not', () => {
   const clock = manualClock(0)
   const payers = createContractPayers(clock)
-  const [payment, frontRun] = [paymentOf('a'), paymentOf('front-run')]
+  const [payment, frontRun] = [makePayment('a'), makePayment('front-run')]
   payers.begin(payment)
   payers.end(payment, REVERTED)
   payers.begin(frontRun)
@@ -38,38 +38,38 @@ test('X21: a payer whose transaction reverted is refused for an hour, others are
 
 test('X21: a contract has one transaction under way; the next is not submitted meanwhile', () => {
   const payers = createContractPayers(manualClock(0))
-  const payment = paymentOf('a')
+  const payment = makePayment('a')
   payers.begin(payment)
-  expect(() => payers.begin(paymentOf('a'))).toThrow(ConsensusUnavailable)
-  payers.begin(paymentOf('b'))
+  expect(() => payers.begin(makePayment('a'))).toThrow(ConsensusUnavailable)
+  payers.begin(makePayment('b'))
   payers.end(payment)
-  payers.begin(paymentOf('a'))
+  payers.begin(makePayment('a'))
 })
 
 test('X21: a transaction in doubt stays under way until its end is known or its authorization is over', () => {
   const clock = manualClock(0)
   const payers = createContractPayers(clock)
-  const doubtful = paymentOf('a')
+  const doubtful = makePayment('a')
   payers.begin(doubtful)
   payers.end(doubtful, PENDING)
-  expect(() => payers.begin(paymentOf('a'))).toThrow(ConsensusUnavailable)
+  expect(() => payers.begin(makePayment('a'))).toThrow(ConsensusUnavailable)
   payers.end(doubtful, { outcome: 'settled', reason: '' })
-  const next = paymentOf('a')
+  const next = makePayment('a')
   payers.begin(next)
   payers.end(next, PENDING)
   clock.advanceMs(VALID_SECONDS * 1_000)
-  const last = { ...paymentOf('a'), validUntilSeconds: 2 * VALID_SECONDS }
+  const last = { ...makePayment('a'), validUntilSeconds: 2 * VALID_SECONDS }
   payers.begin(last)
   // The one before it reverted after all: that is held against its payer, and ends no other transaction.
   payers.end(next, REVERTED)
   expect(payers.hasReverted('a')).toBe(true)
-  expect(() => payers.begin(paymentOf('a'))).toThrow(ConsensusUnavailable)
+  expect(() => payers.begin(makePayment('a'))).toThrow(ConsensusUnavailable)
 })
 
 test('X21: 10,000 payers are remembered, the latest ones', () => {
   const payers = createContractPayers(manualClock(0))
   for (let at = 0; at <= 10_000; at += 1) {
-    const payment = paymentOf(`${at}`)
+    const payment = makePayment(`${at}`)
     payers.begin(payment)
     payers.end(payment, REVERTED)
   }

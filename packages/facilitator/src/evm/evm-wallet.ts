@@ -108,7 +108,7 @@ export function createEvmWallet(options: EvmWalletOptions) {
       const price = await readPrice(client)
       const gas = TRANSFER_GAS_MAX
       try {
-        await client.call({ account: account.address, ...call, gas, ...feesOf(price) })
+        await client.call({ account: account.address, ...call, gas, ...offeredFees(price) })
         return { kind: 'succeeds', gas, price }
       } catch (error) {
         if (judgeFailure(error) === 'poor')
@@ -133,8 +133,8 @@ export function createEvmWallet(options: EvmWalletOptions) {
 
 /** What a failed simulation says about the call. Throws LedgerUnavailable if it says nothing. */
 function judgeSimulation(error: unknown): Simulation {
-  if (OUT_OF_GAS.test(textOf(error))) return { kind: 'too-much-gas' }
-  const revert = causeOf(error, ExecutionRevertedError)
+  if (OUT_OF_GAS.test(errorText(error))) return { kind: 'too-much-gas' }
+  const revert = findCause(error, ExecutionRevertedError)
   if (revert !== undefined) return { kind: 'reverts', reason: revert.shortMessage }
   const { details } = error instanceof BaseError ? error : {}
   if (details !== undefined && isContractFault(details)) return { kind: 'reverts', reason: details }
@@ -191,7 +191,7 @@ async function readPrice(client: PublicClient) {
     try {
       return { type: 'eip1559', ...(await client.estimateFeesPerGas()) } as const
     } catch (error) {
-      if (causeOf(error, Eip1559FeesNotSupportedError) === undefined) throw error
+      if (findCause(error, Eip1559FeesNotSupportedError) === undefined) throw error
       return { type: 'legacy', gasPrice: await client.getGasPrice() } as const
     }
   })
@@ -201,7 +201,7 @@ async function readPrice(client: PublicClient) {
 }
 
 /** A price as a call takes it. */
-const feesOf = (price: GasPrice) =>
+const offeredFees = (price: GasPrice) =>
   price.type === 'legacy'
     ? { gasPrice: price.gasPrice }
     : {
@@ -211,23 +211,23 @@ const feesOf = (price: GasPrice) =>
 
 /** What a failed submission means. Only an answer from the node proves that it did not take the transaction. */
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
-  const text = textOf(error)
+  const text = errorText(error)
   if (/already known|already imported|known transaction/i.test(text)) return 'known'
   if (
-    causeOf(error, NonceTooLowError) ||
+    findCause(error, NonceTooLowError) ||
     /nonce too low|nonce is too low|replacement transaction/i.test(text)
   )
     return 'nonce'
-  if (causeOf(error, InsufficientFundsError) || /insufficient funds/i.test(text)) return 'poor'
-  const isTransport = causeOf(error, HttpRequestError) ?? causeOf(error, TimeoutError)
+  if (findCause(error, InsufficientFundsError) || /insufficient funds/i.test(text)) return 'poor'
+  const isTransport = findCause(error, HttpRequestError) ?? findCause(error, TimeoutError)
   return isTransport === undefined && error instanceof BaseError ? 'refused' : 'perhaps'
 }
 
-function textOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof BaseError ? `${error.details} ${error.message}` : ''
 }
 
-function causeOf<Kind extends BaseError>(
+function findCause<Kind extends BaseError>(
   error: unknown,
   kind: abstract new (...parts: never[]) => Kind,
 ): Kind | undefined {

@@ -5,11 +5,11 @@
 import { type BackOffLimits, type Clock, retry } from '@tallystick/service-kit'
 import { LedgerUnavailable, type VerifiedPayment } from '@tallystick/x402'
 import {
-  assetOf,
   type EvmAsset,
   type EvmLedger,
   type EvmPayload,
   type EvmReceipt,
+  findAsset,
   type Hex,
   isPaidBy,
   isSignedByKey,
@@ -69,7 +69,7 @@ export function createExactEvm(options: ExactEvmOptions): ExactFacilitator {
         const context = { assets, ledger, nowSeconds, contractWallets }
         return await verifyEvmPayment(payload, requirement, context)
       },
-      order: (payment, payload) => orderOf({ ...options, contractPayers }, payment, payload),
+      order: (payment, payload) => makeOrder({ ...options, contractPayers }, payment, payload),
     },
     options,
   )
@@ -77,8 +77,8 @@ export function createExactEvm(options: ExactEvmOptions): ExactFacilitator {
 
 type OrderParts = ExactEvmOptions & { readonly contractPayers: ContractPayers }
 
-function orderOf(options: OrderParts, payment: VerifiedPayment, payload: unknown): Order {
-  const asset = assetOf(options.assets, payment)
+function makeOrder(options: OrderParts, payment: VerifiedPayment, payload: unknown): Order {
+  const asset = findAsset(options.assets, payment)
   const read = readEvmPayload(payload)
   if (asset === undefined || read === undefined) throw new Error('the payload was not verified')
   const isByKey = isSignedByKey(asset, read)

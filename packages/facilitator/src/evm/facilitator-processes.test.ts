@@ -113,7 +113,7 @@ afterAll(async () => {
   await chain.stop()
 })
 
-const accountOf = (name: string) => {
+const findAccount = (name: string) => {
   const found = chain.accounts.find((account) => account.name === name)
   if (found === undefined) throw new Error(`there is no account ${name}`)
   return found
@@ -146,11 +146,11 @@ const SENT_MAX = 100
 
 /** As official clients and ours buy: at a 402 a new payment, up to three; at a 502 the same header again. */
 async function buy(gate: PaymentGate, job: Parameters<PaymentGate['pay']>[2]) {
-  const payer = accountOf('agent-1')
+  const payer = findAccount('agent-1')
   const requirement = evmRequirement({
     asset,
     amount: CENT,
-    payTo: accountOf('operator').address,
+    payTo: findAccount('operator').address,
   })
   const terms: PaymentTerms = {
     requirements: [requirement],
@@ -202,7 +202,7 @@ function arrange(
 test(`X19: ${RUNS} settlements with one of two facilitator processes killed, stopped or lying: 0 double charges, 0 lost`, async () => {
   const choose = chooser(20_261_123)
   const tally = { purchases: 0, doubleCharges: 0, paidForNothing: 0, givenAway: 0, unserved: 0 }
-  const { address } = accountOf('agent-1')
+  const { address } = findAccount('agent-1')
   for (let run = 0; run < RUNS; run += 1) {
     const fault = FAULTS[run % FAULTS.length] ?? 'killed'
     const order = choose(2) === 0 ? members : members.toReversed()

@@ -23,7 +23,7 @@ describe('X8: refusals made before submission name no transaction', () => {
   test('a signature by another key', async () => {
     const stranger = { accountId: fixture.payer.accountId, privateKey: fixture.seller.privateKey }
     expect(
-      await fixture.attempt(await fixture.pay(fixture.requirementOf(), stranger)),
+      await fixture.attempt(await fixture.pay(fixture.makeRequirement(), stranger)),
     ).toMatchObject(refusal('invalid_exact_hedera_payload_signed_by_another_key'))
   })
 
@@ -42,7 +42,7 @@ describe('X8: refusals made before submission name no transaction', () => {
 
   test('a payer who holds less than the amount', async () => {
     const poor = await fixture.devnet.createAccount({ name: 'poor', balanceTinybar: PRICE - 1n })
-    expect(await fixture.attempt(await fixture.pay(fixture.requirementOf(), poor))).toMatchObject(
+    expect(await fixture.attempt(await fixture.pay(fixture.makeRequirement(), poor))).toMatchObject(
       refusal('insufficient_funds'),
     )
   })
@@ -73,9 +73,9 @@ describe('X8: refusals made before submission name no transaction', () => {
     {
       title: 'an amount other than the one requested',
       make: () =>
-        fixture.pay(fixture.requirementOf({ amount: '1' })).then((paid) => ({
+        fixture.pay(fixture.makeRequirement({ amount: '1' })).then((paid) => ({
           ...paid,
-          accepted: fixture.requirementOf(),
+          accepted: fixture.makeRequirement(),
         })),
       reason: 'invalid_exact_hedera_payload_amount_mismatch',
     },
@@ -83,7 +83,7 @@ describe('X8: refusals made before submission name no transaction', () => {
       title: 'a fee payer other than ours',
       make: () =>
         fixture.pay(
-          fixture.requirementOf({
+          fixture.makeRequirement({
             extra: { feePayer: fixture.seller.accountId, paymentFlow: 'upfront' },
           }),
         ),
@@ -91,15 +91,16 @@ describe('X8: refusals made before submission name no transaction', () => {
     },
     {
       title: 'a seller who does not exist',
-      make: () => fixture.pay(fixture.requirementOf({ payTo: '0.0.999999' })),
+      make: () => fixture.pay(fixture.makeRequirement({ payTo: '0.0.999999' })),
       reason: 'invalid_exact_hedera_payload_preflight_failed',
     },
     {
       title: 'another asset',
       make: () =>
-        fixture
-          .pay()
-          .then((paid) => ({ ...paid, accepted: fixture.requirementOf({ asset: '0.0.456858' }) })),
+        fixture.pay().then((paid) => ({
+          ...paid,
+          accepted: fixture.makeRequirement({ asset: '0.0.456858' }),
+        })),
       reason: 'invalid_asset',
     },
     {
@@ -107,7 +108,7 @@ describe('X8: refusals made before submission name no transaction', () => {
       make: () =>
         fixture.pay().then((paid) => ({
           ...paid,
-          accepted: fixture.requirementOf({ network: 'hedera:mainnet' }),
+          accepted: fixture.makeRequirement({ network: 'hedera:mainnet' }),
         })),
       reason: 'network_mismatch',
     },
@@ -120,7 +121,9 @@ describe('X8: refusals made before submission name no transaction', () => {
     {
       title: 'bytes that are not a transaction',
       make: () =>
-        Promise.resolve(wrap(fixture.requirementOf(), Buffer.from('nonsense').toString('base64'))),
+        Promise.resolve(
+          wrap(fixture.makeRequirement(), Buffer.from('nonsense').toString('base64')),
+        ),
       reason: 'invalid_exact_hedera_payload_transaction_could_not_be_decoded',
     },
   ])('$title', async ({ make, reason }) => {
@@ -130,7 +133,7 @@ describe('X8: refusals made before submission name no transaction', () => {
   test('terms that the payer did not accept', async () => {
     const payload = await fixture.pay()
     expect(
-      await fixture.client.settle(payload, fixture.requirementOf({ amount: '1' })),
+      await fixture.client.settle(payload, fixture.makeRequirement({ amount: '1' })),
     ).toMatchObject({
       success: false,
       errorReason: 'accepted_payment_requirements_mismatch',
@@ -257,7 +260,7 @@ describe('503: nothing was submitted, and the same payment may be sent again', (
     fixture.devnet.controls.setUnavailable({ mirror: true })
     const answer = await post(
       fixture.facilitator.url,
-      await fixture.pay(fixture.requirementOf(), stranger),
+      await fixture.pay(fixture.makeRequirement(), stranger),
     )
     fixture.devnet.controls.setUnavailable({ mirror: false })
     expect(answer).toMatchObject({ status: 503, body: { error: 'ledger_unavailable' } })
@@ -268,7 +271,7 @@ describe('503: nothing was submitted, and the same payment may be sent again', (
     const other = await fixture.start({ feePayer: broke })
     const extra = { feePayer: broke.accountId, paymentFlow: 'upfront' }
     expect(
-      await post(other.url, await fixture.pay(fixture.requirementOf({ extra }))),
+      await post(other.url, await fixture.pay(fixture.makeRequirement({ extra }))),
     ).toMatchObject({
       status: 503,
       body: { error: 'fee_payer_balance_too_low' },

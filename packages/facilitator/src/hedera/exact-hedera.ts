@@ -48,25 +48,25 @@ export function createExactHedera(options: ExactHederaOptions): ExactFacilitator
         const context = { accounts, nowSeconds, feeMinTinybar }
         return await verifyHederaPayment(payload, requirement, context)
       },
-      order: (payment, payload) => orderOf(options, payment, payload),
+      order: (payment, payload) => makeOrder(options, payment, payload),
     },
     options,
   )
 }
 
-function orderOf(options: ExactHederaOptions, payment: VerifiedPayment, payload: unknown): Order {
+function makeOrder(options: ExactHederaOptions, payment: VerifiedPayment, payload: unknown): Order {
   const { transaction } = payload as { transaction: string }
   const transactionList = Buffer.from(transaction, 'base64')
   const { nonce } = payment
   return {
     terms: transactionList,
-    duplicate: duplicateOf(payment),
+    duplicate: duplicateEnd(payment),
     preflight: () => preflight(options, payment),
     async submit() {
       const refusal = await preflight(options, payment)
       if (refusal !== undefined) return refusal
       const submission = await options.consensus.submit(transactionList)
-      if (submission === 'duplicate') return duplicateOf(payment)
+      if (submission === 'duplicate') return duplicateEnd(payment)
       return 'hash' in submission ? { ...submission, transaction: nonce } : submission
     },
     isRepeatable: true,
@@ -96,7 +96,7 @@ async function preflight(
 }
 
 /** Another transaction used this id, which the ledger accepts once: only its record says what for. */
-const duplicateOf = ({ nonce }: VerifiedPayment): SettlementEnd => ({
+const duplicateEnd = ({ nonce }: VerifiedPayment): SettlementEnd => ({
   outcome: 'duplicate',
   reason: 'DUPLICATE_TRANSACTION',
   transaction: nonce,
@@ -112,7 +112,7 @@ export function judgeRecord(
   expected: { readonly payment: VerifiedPayment; readonly hashes: ReadonlySet<string> },
 ): SettlementEnd {
   const { payment, hashes } = expected
-  if (!hashes.has(record.hash)) return duplicateOf(payment)
+  if (!hashes.has(record.hash)) return duplicateEnd(payment)
   const { amount, nonce: transaction, payTo } = payment
   if (record.status !== 'SUCCESS') {
     const message = record.status

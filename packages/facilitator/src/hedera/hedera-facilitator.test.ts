@@ -11,18 +11,18 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-const accountOf = (balance: number): string =>
+const findAccount = (balance: number): string =>
   JSON.stringify({ account: '0.0.5', key: null, balance: { balance } })
 
 /** A mirror node that answers every path but the account's with 404; its URL. */
 function mirrorNode(answer: string): Promise<string> {
-  return serverOf((request, response) => {
+  return startServer((request, response) => {
     const isAccount = request.url === '/api/v1/accounts/0.0.5?transactions=false'
     response.writeHead(isAccount ? 200 : 404).end(isAccount ? answer : '{}')
   })
 }
 
-async function serverOf(listener: RequestListener): Promise<string> {
+async function startServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing.push(() => {
@@ -34,15 +34,15 @@ async function serverOf(listener: RequestListener): Promise<string> {
 
 describe('the balance of an account', () => {
   test.each(['', '/'])('is read from an address that ends in "%s"', async (end) => {
-    const url = await mirrorNode(accountOf(7))
+    const url = await mirrorNode(findAccount(7))
     expect(await mirrorBalances({ mirrorUrl: url + end, clock })('0.0.5')).toBe(7n)
   })
 
   test.each([
     ['no such account', '{}', '0.0.6'],
     ['no JSON', '<html>', '0.0.5'],
-    ['more than an account can hold', ' '.repeat(2_097_152) + accountOf(7), '0.0.5'],
-    ['an invalid balance', accountOf(-1), '0.0.5'],
+    ['more than an account can hold', ' '.repeat(2_097_152) + findAccount(7), '0.0.5'],
+    ['an invalid balance', findAccount(-1), '0.0.5'],
   ])('%s: unknown, and nothing is thrown', async (_name, answer, accountId) => {
     const url = await mirrorNode(answer)
     expect(await mirrorBalances({ mirrorUrl: url, clock })(accountId)).toBeUndefined()
@@ -55,7 +55,7 @@ describe('the balance of an account', () => {
   })
   test('nor if no answer comes within three seconds on the clock', async () => {
     const requested = Promise.withResolvers<void>()
-    const url = await serverOf(() => requested.resolve())
+    const url = await startServer(() => requested.resolve())
     const reading = mirrorBalances({ mirrorUrl: url, clock })('0.0.5')
     await requested.promise
     clock.advanceMs(3_000)

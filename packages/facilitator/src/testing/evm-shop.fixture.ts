@@ -26,7 +26,7 @@ export type ShopOptions = {
 }
 
 export async function openShop({ cent, ...options }: ShopOptions) {
-  const gate = gateOf(options)
+  const gate = createGate(options)
   const runs = { prepared: 0, fulfilled: 0 }
   const terms: PaymentTerms = {
     requirements: [cent],
@@ -70,7 +70,7 @@ export async function openShop({ cent, ...options }: ShopOptions) {
   }
 }
 
-function gateOf({ asset, beforeSettle, facilitatorUrl, rpcUrl }: Omit<ShopOptions, 'cent'>) {
+function createGate({ asset, beforeSettle, facilitatorUrl, rpcUrl }: Omit<ShopOptions, 'cent'>) {
   const clock = systemClock
   const remote = createHttpFacilitator({ url: facilitatorUrl, clock })
   const ledger = createJsonRpcLedger({ url: rpcUrl, clock })

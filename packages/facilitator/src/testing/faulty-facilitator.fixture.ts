@@ -24,7 +24,7 @@ const LATE_MS = 400
 
 const tell = (message: ToParent): void => void process.send?.(message)
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece as Buffer)
   return Buffer.concat(pieces)
@@ -71,7 +71,7 @@ async function serve(options: StartOptions): Promise<void> {
 
   const server = createServer((request, response) => {
     void (async () => {
-      const body = await bodyOf(request)
+      const body = await readBody(request)
       const path = request.url ?? '/'
       const { status, text } = path === '/settle' ? await settle(body) : await forward(path, body)
       response.writeHead(status, { 'content-type': 'application/json' }).end(text)

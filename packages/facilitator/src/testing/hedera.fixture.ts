@@ -79,7 +79,7 @@ export async function startHederaFixture() {
   const settle = (payload: PaymentPayload) => client.settle(payload, payload.accepted)
   return {
     ...parties,
-    ...paymentsOf(parties),
+    ...createPayments(parties),
     devnet,
     start,
     facilitator,
@@ -147,8 +147,8 @@ async function changeBy(
   }
 }
 
-function paymentsOf({ feePayer, payer, seller }: Parties) {
-  const requirementOf = (changes: Partial<PaymentRequirement> = {}): PaymentRequirements =>
+function createPayments({ feePayer, payer, seller }: Parties) {
+  const makeRequirement = (changes: Partial<PaymentRequirement> = {}): PaymentRequirements =>
     ({
       ...hederaRequirement({
         network: NETWORK,
@@ -159,9 +159,9 @@ function paymentsOf({ feePayer, payer, seller }: Parties) {
       ...changes,
     }) as PaymentRequirements
   return {
-    requirementOf,
+    makeRequirement,
     /** A payment by our own client. */
-    async pay(requirements = requirementOf(), purse: Purse = payer): Promise<PaymentPayload> {
+    async pay(requirements = makeRequirement(), purse: Purse = payer): Promise<PaymentPayload> {
       const client = new ExactHederaClient({ signer: hederaSigner(purse) })
       const { payload } = await client.createPaymentPayload(2, requirements)
       return wrap(requirements, String(payload['transaction']))
@@ -185,7 +185,7 @@ function paymentsOf({ feePayer, payer, seller }: Parties) {
       transaction.freeze()
       await options.sign?.(transaction)
       await transaction.sign(PrivateKey.fromStringECDSA(payer.privateKey))
-      return wrap(requirementOf(), Buffer.from(transaction.toBytes()).toString('base64'))
+      return wrap(makeRequirement(), Buffer.from(transaction.toBytes()).toString('base64'))
     },
   }
 }

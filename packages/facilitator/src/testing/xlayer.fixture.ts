@@ -35,7 +35,7 @@ export async function post(url: string, header: string): Promise<Response> {
 export async function startXLayerFixture() {
   const [devnet, chain] = await Promise.all([startDevnet(), startXLayer()])
   const asset: EvmAsset = { network: X_LAYER_NETWORK, ...chain.stablecoin }
-  const account = (name: string): XLayerAccount => accountOf(chain, name)
+  const account = (name: string): XLayerAccount => findAccount(chain, name)
   const start = async (outcomeMs?: number) => {
     const feePayer = devnet.accounts.find(({ name }) => name === 'facilitator')
     return await startFacilitator({
@@ -60,7 +60,7 @@ export async function startXLayerFixture() {
   const cent = evmRequirement({ asset, amount: 10_000n, payTo: account('operator').address })
   const client = new HTTPFacilitatorClient({ url: facilitator.url })
   return {
-    ...chainToolsOf(chain, asset),
+    ...createChainTools(chain, asset),
     chain,
     asset,
     account,
@@ -70,7 +70,7 @@ export async function startXLayerFixture() {
     settle: (payload: PaymentPayload, requirement: PaymentRequirements) =>
       client.settle(payload, requirement),
     /** A payment of a cent, as a facilitator gets it. */
-    order: (payer: XLayerAccount) => orderOf(cent as PaymentRequirements, payer),
+    order: (payer: XLayerAccount) => makeOrder(cent as PaymentRequirements, payer),
     official: (payer: XLayerAccount, signer?: EvmSigner) =>
       officialClient(asset, { payer, signer }),
     /** A route behind our gate, on a plain server. */
@@ -80,7 +80,7 @@ export async function startXLayerFixture() {
       const { close, ...shop } = await openShop({ ...options, asset, cent, facilitatorUrl, rpcUrl })
       closing.push(close)
       const sign = async (payer: XLayerAccount) =>
-        shop.wrap((await orderOf(cent as PaymentRequirements, payer))[0].payload)
+        shop.wrap((await makeOrder(cent as PaymentRequirements, payer))[0].payload)
       return { ...shop, sign }
     },
     async stop() {
@@ -92,13 +92,13 @@ export async function startXLayerFixture() {
   }
 }
 
-function accountOf(chain: XLayer, name: string): XLayerAccount {
+function findAccount(chain: XLayer, name: string): XLayerAccount {
   const found = chain.accounts.find((account) => account.name === name)
   if (found === undefined) throw new Error(`there is no account ${name}`)
   return found
 }
 
-async function orderOf(
+async function makeOrder(
   requirement: PaymentRequirements,
   payer: XLayerAccount,
 ): Promise<[PaymentPayload, PaymentRequirements]> {
@@ -121,7 +121,7 @@ function officialClient(
     .register('eip155:*', new ExactEvmClient({ signer }))
 }
 
-function chainToolsOf(chain: XLayer, asset: EvmAsset) {
+function createChainTools(chain: XLayer, asset: EvmAsset) {
   /** A viem client: a stranger's, or the key's owner's. */
   const viem = (privateKey: `0x${string}` = STRANGER_KEY) =>
     createWalletClient({
@@ -148,7 +148,7 @@ function chainToolsOf(chain: XLayer, asset: EvmAsset) {
     },
     /** How many transactions the facilitator has sent so far. */
     sentCount: () =>
-      viem().getTransactionCount({ address: accountOf(chain, 'facilitator').address }),
+      viem().getTransactionCount({ address: findAccount(chain, 'facilitator').address }),
     /** Waits until that many transactions wait for a block. */
     async poolHolds(count: number): Promise<void> {
       await vi.waitUntil(async () => {

@@ -91,7 +91,7 @@ describe('how often passwords may be tried', () => {
   })
 })
 
-const problemsOf = (environment: Record<string, string>) => {
+const findProblems = (environment: Record<string, string>) => {
   const reading = readConfig(issuerConfigSchema, environment)
   return reading.kind === 'invalid' ? reading.problems.map(({ variable }) => variable) : []
 }
@@ -127,6 +127,6 @@ describe('the environment', () => {
     [{ USERS_PATH: 'u', CLIENTS: '[{"client_id":"x","redirect_uris":[]}]' }, ['CLIENTS']],
     [{ USERS_PATH: 'u', BASE_URL: 'https://login.test' }, []],
   ])('%j: %j', (environment, names) => {
-    expect(problemsOf(environment)).toEqual(names)
+    expect(findProblems(environment)).toEqual(names)
   })
 })

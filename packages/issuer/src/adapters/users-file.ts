@@ -62,7 +62,7 @@ async function isPassword(password: string, stored: string): Promise<boolean> {
   return expected.length === found.length && timingSafeEqual(expected, found)
 }
 
-const accountOf = ({
+const readAccount = ({
   name,
   label = name,
   scopes,
@@ -106,12 +106,12 @@ export function openUsersFile(path: string) {
   const check = async (name: string, password: string): Promise<Account | undefined> => {
     const user = users().find((each) => each.name === name)
     const isRight = await isPassword(password, user?.password ?? nobody)
-    return user !== undefined && isRight ? accountOf(user) : undefined
+    return user !== undefined && isRight ? readAccount(user) : undefined
   }
   return {
     find(id: string): Account | undefined {
       const user = users().find((each) => each.name === id)
-      return user && accountOf(user)
+      return user && readAccount(user)
     },
     /** Who has this name and password; `busy` if too many are being checked. */
     async signIn(name: string, password: string): Promise<Account | 'busy' | undefined> {

@@ -49,7 +49,7 @@ class Counts {
 /** The network is undefined where proxies hide it: then only names are counted. */
 type Attempt = { readonly name: string; readonly network: string | undefined }
 
-function keysOf({ name, network }: Attempt): readonly (readonly [string, number])[] {
+function listKeys({ name, network }: Attempt): readonly (readonly [string, number])[] {
   const byName = [`name ${name}`, FAILURES_MAX.name] as const
   if (network === undefined) return [byName]
   return [
@@ -67,16 +67,16 @@ export class SignInLimits {
   }
 
   allows(attempt: Attempt): boolean {
-    return keysOf(attempt).every(([key, max]) => this.#failures.of(key) < max)
+    return listKeys(attempt).every(([key, max]) => this.#failures.of(key) < max)
   }
 
   failed(attempt: Attempt): void {
-    for (const [key] of keysOf(attempt)) this.#failures.add(key, 1)
+    for (const [key] of listKeys(attempt)) this.#failures.add(key, 1)
   }
 
   /** It did not fail after all. */
   forgive(attempt: Attempt): void {
-    for (const [key] of keysOf(attempt)) this.#failures.add(key, -1)
+    for (const [key] of listKeys(attempt)) this.#failures.add(key, -1)
   }
 }
 

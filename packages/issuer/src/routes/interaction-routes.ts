@@ -29,7 +29,7 @@ type InteractionDeps = {
   readonly upstream: UpstreamSignIn | undefined
   readonly limits: SignInLimits
   /** Whose failures count together; undefined where proxies hide it. */
-  readonly networkOf: (request: FastifyRequest) => string | undefined
+  readonly countedNetwork: (request: FastifyRequest) => string | undefined
   readonly baseUrl: string
   readonly observe: (outcome: SignInOutcome) => void
 }
@@ -59,15 +59,15 @@ const sendPage = ({ reply, interaction }: Pick<Step, 'reply'> & Partial<Step>, p
     .headers({
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
-      'content-security-policy': signInPolicy(textOf(interaction?.params['redirect_uri'])),
+      'content-security-policy': signInPolicy(textOrEmpty(interaction?.params['redirect_uri'])),
     })
     .type(PAGE_TYPES.html)
     .send(page)
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The requested scopes that its person gets or lacks. */
-function shareOf(interaction: Interaction, grantable: readonly string[]) {
+function describeShare(interaction: Interaction, grantable: readonly string[]) {
   const missing = (interaction.prompt.details['missingResourceScopes'] ?? {}) as Readonly<
     Record<string, readonly string[]>
   >
@@ -162,9 +162,9 @@ class SignIns {
   }
 
   async programOf({ params }: Interaction): Promise<AskingProgram> {
-    const id = textOf(params['client_id'])
+    const id = textOrEmpty(params['client_id'])
     const client = await this.#deps.provider().Client.find(id)
-    const redirect = URL.parse(textOf(params['redirect_uri']))
+    const redirect = URL.parse(textOrEmpty(params['redirect_uri']))
     return {
       name: client?.clientName ?? id,
       origin: id.startsWith('https://') ? new URL(id).host : 'the program itself',
@@ -184,7 +184,7 @@ export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): vo
     if (interaction.prompt.name === 'login') return signIns.showSignIn(at)
     const account = await findBegunBy(accounts, interaction.session ?? {})
     if (account === undefined) return signIns.finish(at, { error: 'access_denied' })
-    const { scopes, refused } = shareOf(interaction, account.scopes)
+    const { scopes, refused } = describeShare(interaction, account.scopes)
     const program = await signIns.programOf(interaction)
     const { uid } = interaction
     return sendPage(at, consentPage({ uid, program, label: account.label, scopes, refused }))
@@ -195,7 +195,7 @@ export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): vo
 }
 
 function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps): void {
-  const { users, limits, networkOf, observe } = deps
+  const { users, limits, countedNetwork, observe } = deps
   app.post('/interaction/:uid/login', SCHEMA, async (request, reply) => {
     const at = await signIns.formStep(request, reply)
     if (at === undefined) return reply
@@ -203,7 +203,7 @@ function addLoginRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDeps)
     if (users === undefined || !form.success || at.interaction.prompt.name !== 'login')
       return signIns.showSignIn({ ...at, reply: reply.code(400) }, WRONG)
     const { name, password } = form.data
-    const attempt = { name, network: networkOf(request) }
+    const attempt = { name, network: countedNetwork(request) }
     const refuse = (outcome: SignInOutcome, code: number, words: string) => {
       observe(outcome)
       return signIns.showSignIn({ ...at, reply: reply.code(code) }, words)
@@ -241,10 +241,10 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
     const isAsked = interaction.prompt.name === 'consent'
     if (choice !== 'allow' || account === undefined || !isAsked)
       return signIns.finish(at, denied('the person said no'))
-    const { resources, scopes, refused } = shareOf(interaction, account.scopes)
+    const { resources, scopes, refused } = describeShare(interaction, account.scopes)
     if (scopes.length === 0 && refused.length > 0)
       return signIns.finish(at, denied('the person has none of these rights'))
-    const clientId = textOf(interaction.params['client_id'])
+    const clientId = textOrEmpty(interaction.params['client_id'])
     const { Grant } = provider()
     const grant = new Grant({ accountId: account.id, clientId })
     const requested = (interaction.prompt.details['missingOIDCScope'] ?? []) as readonly string[]
@@ -262,7 +262,7 @@ function addConsentRoute(app: ServiceApp, signIns: SignIns, deps: InteractionDep
 const AGAIN: ReadonlySet<string> = new Set([NOT_THIS_PERSON, SESSION_OVER])
 const AWAY = 'The other sign-in cannot be used at the moment. Try again.'
 
-const answerOf = ({ url }: FastifyRequest): URLSearchParams =>
+const readAnswer = ({ url }: FastifyRequest): URLSearchParams =>
   new URLSearchParams(url.split('?')[1] ?? '')
 
 /** The way to the operator's own provider and back. */
@@ -292,7 +292,7 @@ function addUpstreamRoutes(
   // The provider returns here; the cookie goes to the sign-in's own address.
   const hidden = { schema: { hide: true }, config: { hasSecretPath: true } }
   app.get('/upstream/callback', hidden, async (request, reply) => {
-    const answer = answerOf(request)
+    const answer = readAnswer(request)
     const uid = upstream.uidOf(answer.get('state'))
     return uid === undefined
       ? sendPage({ reply: reply.code(400) }, stoppedPage(EXPIRED))
@@ -302,7 +302,7 @@ function addUpstreamRoutes(
     const at = await signIns.step(request, reply)
     if (at === undefined) return reply
     try {
-      const account = await upstream.finish(at.interaction.uid, answerOf(request))
+      const account = await upstream.finish(at.interaction.uid, readAnswer(request))
       observe('signed-in')
       return await signIns.finishLogin(at, account)
     } catch (error) {

@@ -52,7 +52,7 @@ export function addProviderRoutes(
     /** Scopes that it knows, and those of a request that names none. */
     readonly scopes: { readonly known: readonly string[]; readonly ofNone: string }
     readonly hasRegistration: boolean
-    readonly networkOf: (request: FastifyRequest) => string | undefined
+    readonly countedNetwork: (request: FastifyRequest) => string | undefined
     readonly mayRegister: NetworkLimit
     readonly mayBegin: NetworkLimit
   },
@@ -102,12 +102,12 @@ function refuseTooMuch(
   request: FastifyRequest,
   {
     hasRegistration,
-    networkOf,
+    countedNetwork,
     mayRegister,
     mayBegin,
   }: Pick<
     Parameters<typeof addProviderRoutes>[1],
-    'hasRegistration' | 'networkOf' | 'mayRegister' | 'mayBegin'
+    'hasRegistration' | 'countedNetwork' | 'mayRegister' | 'mayBegin'
   >,
 ) {
   const { method, url, headers, routeOptions } = request
@@ -117,12 +117,12 @@ function refuseTooMuch(
   if (routeOptions.url === '/reg') {
     if (isPost && !hasRegistration) return REGISTRATION_OFF
     if (isLongerThan(REGISTRATION_BYTES_MAX)) return TOO_LARGE
-    return isPost && !mayRegister(networkOf(request)) ? TOO_MANY['/reg'] : undefined
+    return isPost && !mayRegister(countedNetwork(request)) ? TOO_MANY['/reg'] : undefined
   }
   if (routeOptions.url !== '/auth') return undefined
   if (url.length > REQUEST_CHARACTERS_MAX) return { status: 414, error: 'uri_too_long' }
   if (isLongerThan(REQUEST_CHARACTERS_MAX)) return TOO_LARGE
-  return mayBegin(networkOf(request)) ? undefined : TOO_MANY['/auth']
+  return mayBegin(countedNetwork(request)) ? undefined : TOO_MANY['/auth']
 }
 
 /**

@@ -36,7 +36,7 @@ function served(files: Readonly<Record<string, string>>, ...entries: readonly st
   return Object.fromEntries(modules.map(({ paths, body }) => [paths.join(), body]))
 }
 
-const etagOf = (text: string) =>
+const readEtag = (text: string) =>
   browserModules({ root: folderWith({ 'page/a.ts': text }), entries: ['a.ts'] })[0]?.etag
 
 describe('what is served', () => {
@@ -132,26 +132,26 @@ describe('what is served', () => {
   })
 
   test('a validator follows the body: the same text gets the same one, another text another', () => {
-    expect(etagOf('export const a = 1')).toMatch(/^"[\w-]{43}"$/)
-    expect(etagOf('export const a = 1')).toBe(etagOf('export const a = 1'))
-    expect(etagOf('export const a = 1')).not.toBe(etagOf('export const a = 2'))
+    expect(readEtag('export const a = 1')).toMatch(/^"[\w-]{43}"$/)
+    expect(readEtag('export const a = 1')).toBe(readEtag('export const a = 1'))
+    expect(readEtag('export const a = 1')).not.toBe(readEtag('export const a = 2'))
   })
 
   test('whatever imports what, exactly what the entries reach is served and imported', () => {
     const edges = fc.array(fc.tuple(fc.nat(5), fc.nat(5)), { maxLength: 15 })
     fc.assert(
       fc.property(edges, (pairs) => {
-        const importsOf = (from: number) => pairs.filter(([importer]) => importer === from)
+        const listImports = (from: number) => pairs.filter(([importer]) => importer === from)
         const files = Object.fromEntries(
           [0, 1, 2, 3, 4, 5].map((number) => [
             `page/m${number}.ts`,
-            importsOf(number)
+            listImports(number)
               .map(([, to]) => `import './m${to}.ts'\n`)
               .join(''),
           ]),
         )
         const reached = new Set([0])
-        for (const number of reached) for (const [, to] of importsOf(number)) reached.add(to)
+        for (const number of reached) for (const [, to] of listImports(number)) reached.add(to)
         const bodies = served(files, 'm0.ts')
         expect(Object.keys(bodies).toSorted()).toEqual(
           [...reached].map((number) => `/pages/m${number}.js`).toSorted(),

@@ -74,30 +74,30 @@ function readModules(options: {
   for (const entry of options.entries) add(join(root, entry))
   // A map may grow during iteration.
   return Array.from(found.values(), (module) => {
-    const body = scriptOf(module)
+    const body = buildScript(module)
       .replaceAll(OF_NOTHING, '')
       .replaceAll(JSON_ATTRIBUTE, '')
-      .replaceAll(SPECIFIER, (specifier) => add(fileOf(specifier, module), module).path)
+      .replaceAll(SPECIFIER, (specifier) => add(findFile(specifier, module), module).path)
     const [tooNew] = TOO_NEW.exec(body) ?? []
     if (tooNew !== undefined)
-      throw new Error(`A page cannot use ${tooNew}, which browsers lack: ${chainOf(module)}`)
+      throw new Error(`A page cannot use ${tooNew}, which browsers lack: ${describeChain(module)}`)
     return pageFile([module.path], PAGE_TYPES.js, body)
   })
 }
 
 /** The chain of imports from the entry to this module. */
-function chainOf(module: Module): string {
-  const before = module.importedBy === undefined ? '' : `${chainOf(module.importedBy)} → `
+function describeChain(module: Module): string {
+  const before = module.importedBy === undefined ? '' : `${describeChain(module.importedBy)} → `
   return `${before}${module.path}`
 }
 
-function scriptOf(module: Module): string {
+function buildScript(module: Module): string {
   try {
     const text = readFileSync(module.file, 'utf8')
     if (module.file.endsWith('.json')) return `export default ${text}`
     return module.file.endsWith('.ts') ? withoutTypes(text) : text
   } catch (cause) {
-    throw new Error(`A page's module cannot be read: ${chainOf(module)}`, { cause })
+    throw new Error(`A page's module cannot be read: ${describeChain(module)}`, { cause })
   }
 }
 
@@ -113,15 +113,17 @@ function withoutTypes(text: string): string {
   }
 }
 
-function fileOf(specifier: string, importer: Module): string {
+function findFile(specifier: string, importer: Module): string {
   if (isBuiltin(specifier))
-    throw new Error(`A page cannot load ${specifier}: ${chainOf(importer)} → ${specifier}`)
+    throw new Error(`A page cannot load ${specifier}: ${describeChain(importer)} → ${specifier}`)
   try {
     return specifier.startsWith('.')
       ? realpathSync(join(dirname(importer.file), specifier))
       : createRequire(importer.file).resolve(specifier)
   } catch (cause) {
-    throw new Error(`A page's module is missing: ${chainOf(importer)} → ${specifier}`, { cause })
+    throw new Error(`A page's module is missing: ${describeChain(importer)} → ${specifier}`, {
+      cause,
+    })
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { pageFrame } from './page-frame.ts'
 import { referencePage } from './reference-page.ts'
 
-const textOf = (schema: object, components: object = {}): string => {
+const readText = (schema: object, components: object = {}): string => {
   const content = { 'application/json': { schema } }
   const operation = { tags: ['things'], responses: { 200: { content } } }
   const openapi = {
@@ -19,7 +19,7 @@ const row = (...[name, type, isRequired, meaning = '']: readonly string[]): stri
 
 test('fields stand by their paths: within objects, arrays, tuples and alternatives', () => {
   const leaf = { type: 'object', properties: { hash: { type: 'string' } }, required: ['hash'] }
-  const text = textOf({
+  const text = readText({
     type: 'object',
     required: ['chains'],
     properties: {
@@ -43,7 +43,7 @@ test('fields stand by their paths: within objects, arrays, tuples and alternativ
 test('a schema with a name is linked, and one that refers to itself ends', () => {
   const $ref = '#/components/schemas/Node'
   const node = { type: 'object', properties: { next: { $ref } } }
-  const text = textOf({ $ref }, { Node: node })
+  const text = readText({ $ref }, { Node: node })
   expect(text).toContain('<a href="#schema-node">Node</a>')
   expect(text).toContain('<section id="schema-node">')
   expect(text).toContain(row('next', 'Node', 'no'))

@@ -70,23 +70,23 @@ const apiDocument = z.object({
 })
 
 /** A schema's alternatives, or the schema itself if it has none. */
-const alternativesOf = (schema: Schema): readonly Schema[] =>
-  (schema.anyOf ?? schema.oneOf)?.flatMap(alternativesOf) ?? [schema]
+const listAlternatives = (schema: Schema): readonly Schema[] =>
+  (schema.anyOf ?? schema.oneOf)?.flatMap(listAlternatives) ?? [schema]
 
 /** The items of an array or tuple. */
-const itemsOf = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
+const listItems = ({ items, prefixItems = [] }: Schema): readonly Schema[] =>
   typeof items === 'object' ? [...prefixItems, items] : prefixItems
 
-const nameOf = (reference: string): string => reference.slice(REFERENCE.length)
+const schemaName = (reference: string): string => reference.slice(REFERENCE.length)
 
 /** A type in words: `array of string`, `"user" or "assistant"`. */
 function typeName(schema: Schema): string {
-  const kinds = alternativesOf(schema).map((alternative) => {
-    if (alternative.$ref !== undefined) return nameOf(alternative.$ref)
+  const kinds = listAlternatives(schema).map((alternative) => {
+    if (alternative.$ref !== undefined) return schemaName(alternative.$ref)
     if (alternative.const !== undefined) return JSON.stringify(alternative.const)
     if (alternative.enum !== undefined)
       return alternative.enum.map((value) => JSON.stringify(value)).join(' or ')
-    const [item] = itemsOf(alternative)
+    const [item] = listItems(alternative)
     if (item !== undefined) return `array of ${typeName(item)}`
     if (alternative.allOf !== undefined) return alternative.allOf.map(typeName).join(' and ')
     const [type = 'any'] = [alternative.type].flat()
@@ -102,17 +102,17 @@ type Field = {
 }
 
 /** The fields of a schema; fields of nested objects by their paths. */
-function fieldsOf(schema: Schema, path = '', depth = 0): readonly Field[] {
+function listFields(schema: Schema, path = '', depth = 0): readonly Field[] {
   if (depth > DEPTH_MAX) return []
-  return alternativesOf(schema).flatMap((alternative): readonly Field[] => {
-    const items = itemsOf(alternative)
-    if (items.length > 0) return items.flatMap((item) => fieldsOf(item, `${path}[]`, depth + 1))
+  return listAlternatives(schema).flatMap((alternative): readonly Field[] => {
+    const items = listItems(alternative)
+    if (items.length > 0) return items.flatMap((item) => listFields(item, `${path}[]`, depth + 1))
     if (alternative.allOf !== undefined)
-      return alternative.allOf.flatMap((part) => fieldsOf(part, path, depth + 1))
+      return alternative.allOf.flatMap((part) => listFields(part, path, depth + 1))
     return Object.entries(alternative.properties ?? {}).flatMap(([key, each]) => {
       const name = path === '' ? key : `${path}.${key}`
       const isRequired = alternative.required?.includes(key) === true
-      return [{ name, isRequired, schema: each }, ...fieldsOf(each, name, depth + 1)]
+      return [{ name, isRequired, schema: each }, ...listFields(each, name, depth + 1)]
     })
   })
 }
@@ -131,10 +131,13 @@ function fieldTable(caption: string, fields: readonly Field[]): Html | false {
 }
 
 /** A request's or answer's body: a link if its schema has a name, otherwise its fields. */
-function bodyOf(caption: string, described: Operation['requestBody']): readonly (Html | false)[] {
+function renderBody(
+  caption: string,
+  described: Operation['requestBody'],
+): readonly (Html | false)[] {
   return Object.entries(described?.content ?? {}).map(([type, { schema: body = {} }]) => {
-    if (body.$ref === undefined) return fieldTable(`${caption}, ${type}`, fieldsOf(body))
-    const name = nameOf(body.$ref)
+    if (body.$ref === undefined) return fieldTable(`${caption}, ${type}`, listFields(body))
+    const name = schemaName(body.$ref)
     return html`<p>${caption}, ${type}: <a href="#schema-${anchor(name)}">${name}</a></p>`
   })
 }
@@ -164,9 +167,9 @@ function operationSection(name: string, operation: Operation): Html {
 ${operation.summary !== undefined && html`<p>${operation.summary}</p>`}
 ${operation.description !== undefined && html`<p class="faint">${operation.description}</p>`}
 ${fieldTable('Parameters', inputs)}
-${bodyOf('Request body', operation.requestBody)}
+${renderBody('Request body', operation.requestBody)}
 <table><caption>Answers</caption><thead><tr><th scope="col">Status</th><th scope="col">Body</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>
-${answers.filter(isGood).flatMap(([status, answer]) => bodyOf(`Answer ${status}`, answer))}
+${answers.filter(isGood).flatMap(([status, answer]) => renderBody(`Answer ${status}`, answer))}
 </section>`
 }
 
@@ -187,7 +190,7 @@ export function referencePage(openapi: unknown): Page {
   )
   const schemas = Object.entries(components?.schemas ?? {}).map(
     ([name, schema]) =>
-      html`<section id="schema-${anchor(name)}"><h3>${name}</h3>${schema.description !== undefined && html`<p>${schema.description}</p>`}${fieldTable(name, fieldsOf(schema))}</section>`,
+      html`<section id="schema-${anchor(name)}"><h3>${name}</h3>${schema.description !== undefined && html`<p>${schema.description}</p>`}${fieldTable(name, listFields(schema))}</section>`,
   )
   return {
     title: `${info.title} API`,

@@ -14,7 +14,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { describeCall } from '../gate/resource-discovery.ts'
 import { gateFixture } from '../testing/gate.fixture.ts'
-import { requirementOf } from '../testing/payment-header.fixture.ts'
+import { firstRequirement } from '../testing/payment-header.fixture.ts'
 import { sellerFields } from './seller-fields.ts'
 
 const output = { example: { fair: true } }
@@ -29,7 +29,7 @@ const FIELDS = {
 /** What the official facilitator extracts from a payment for these terms. */
 function extracted(fields: object, discovery = describeCall(call)) {
   const { terms } = gateFixture()
-  const requirement = requirementOf(terms)
+  const requirement = firstRequirement(terms)
   const payload = {
     x402Version: 2,
     payload: {},

@@ -50,7 +50,7 @@ export function createFacilitatorPool(options: {
   const members = options.members.map((member) => watched(member, { clock, refreshMs }))
   /** Healthy members first, otherwise as configured. */
   const inOrder = () => members.toSorted((left, right) => left.ills() - right.ills())
-  const feePayersOf = (network: string): readonly string[] => [
+  const listFeePayers = (network: string): readonly string[] => [
     ...new Set(inOrder().flatMap(({ directory }) => directory.feePayers(network))),
   ]
 
@@ -68,8 +68,8 @@ export function createFacilitatorPool(options: {
 
   const firstAttempt = untilAsked()
   const directory: FeePayerDirectory = {
-    feePayers: feePayersOf,
-    feePayer: (network) => feePayersOf(network)[0],
+    feePayers: listFeePayers,
+    feePayer: (network) => listFeePayers(network)[0],
     state() {
       const states = members.map((member) => member.directory.state())
       const away = members.map(({ turningAway }) => turningAway)

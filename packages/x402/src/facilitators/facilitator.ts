@@ -173,13 +173,13 @@ export function createHttpFacilitator(options: {
       const parsed = supportedSchema.safeParse(json)
       if (!parsed.success || status !== 200)
         throw nonsense(NAME, parsed.error ?? `status ${status}`)
-      return feePayersOf(parsed.data)
+      return readFeePayers(parsed.data)
     },
   }
 }
 
 /** `extra.feePayer` of each v2 `exact` kind; one network may be offered with several. */
-function feePayersOf(data: z.infer<typeof supportedSchema>): Map<string, string[]> {
+function readFeePayers(data: z.infer<typeof supportedSchema>): Map<string, string[]> {
   const byNetwork = new Map<string, string[]>()
   for (const kind of data.kinds) {
     const feePayer = kind.extra?.['feePayer']

@@ -82,7 +82,7 @@ export function createOkxFacilitator(options: {
       const answer = readSettlement(await askSigned('/settle', JSON.stringify(request)), network)
       let latest = answer
       while (isUnfinished(latest) && clock.unixMs() + POLL_MS <= deadlineMs) {
-        const transaction = hashOf(answer) || hashOf(latest)
+        const transaction = findHash(answer) || findHash(latest)
         if (transaction === '') break
         await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
@@ -92,7 +92,7 @@ export function createOkxFacilitator(options: {
           .catch(() => undefined)
         if (polled !== undefined) latest = polled
       }
-      return toSettlement(latest, { network, transaction: hashOf(latest) || hashOf(answer) })
+      return toSettlement(latest, { network, transaction: findHash(latest) || findHash(answer) })
     },
     async feePayers() {
       const parsed = supported.safeParse(await askSigned('/supported'))
@@ -160,7 +160,7 @@ function isUnfinished({ status }: OkxSettlement): boolean {
   return status === 'pending' || status === 'timeout'
 }
 
-function hashOf({ transaction, txHash }: OkxSettlement): string {
+function findHash({ transaction, txHash }: OkxSettlement): string {
   return transaction || txHash || ''
 }
 

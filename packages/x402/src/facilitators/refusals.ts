@@ -116,8 +116,8 @@ export function classifyRefusal(refusal: {
 }): 'definite' | 'definite_unless_landed' | 'unclear' {
   const { errorReason, transaction } = refusal
   if (transaction !== '' || errorReason === undefined) return 'unclear'
-  if (isOneOf(ABOUT_THE_PAYLOAD, errorReason)) return 'definite'
-  return isOneOf(ABOUT_THE_LEDGER, errorReason) ? 'definite_unless_landed' : 'unclear'
+  if (isAmong(ABOUT_THE_PAYLOAD, errorReason)) return 'definite'
+  return isAmong(ABOUT_THE_LEDGER, errorReason) ? 'definite_unless_landed' : 'unclear'
 }
 
-const isOneOf = (reasons: readonly string[], reason: string): boolean => reasons.includes(reason)
+const isAmong = (reasons: readonly string[], reason: string): boolean => reasons.includes(reason)

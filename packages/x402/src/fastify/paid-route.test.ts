@@ -49,7 +49,7 @@ async function raw(port: number, head: string): Promise<string> {
   })
 }
 
-const statusOf = (answer: string): number => Number(answer.split(' ')[1])
+const readStatus = (answer: string): number => Number(answer.split(' ')[1])
 
 describe('402', () => {
   test.each([
@@ -85,7 +85,7 @@ describe('402', () => {
     const header = await ledger.pay(terms)
     const line = `Payment-Signature: ${header}`
     const answer = await raw(port, `GET /api/svc/access HTTP/1.1\r\n${line}\r\n${line}`)
-    expect(statusOf(answer)).toBe(402)
+    expect(readStatus(answer)).toBe(402)
     expect(answer).toContain('payment_header_undecodable')
   })
 
@@ -169,7 +169,7 @@ describe('X1: no unpaid path reaches a paid handler', () => {
   test('HEAD is not served', async () => {
     const { handled, port } = await serve()
     const answer = await raw(port, 'HEAD /api/svc/access HTTP/1.1')
-    expect(statusOf(answer)).toBe(404)
+    expect(readStatus(answer)).toBe(404)
     expect(handled()).toBe(0)
   })
 
@@ -186,7 +186,7 @@ describe('X1: no unpaid path reaches a paid handler', () => {
     const { port, close } = await listen(app)
     closing.push(close)
     const answer = await raw(port, 'HEAD /paid HTTP/1.1')
-    expect(statusOf(answer)).toBe(405)
+    expect(readStatus(answer)).toBe(405)
     expect(answer.toLowerCase()).toContain('allow: get\r\n')
     expect(fixture.runs.prepared).toBe(0)
   })
@@ -216,7 +216,7 @@ describe('X1: no unpaid path reaches a paid handler', () => {
   ])('%s', async (head) => {
     const { ledger, port, runs } = await serve()
     const answer = await raw(port, head)
-    expect([400, 402, 404]).toContain(statusOf(answer))
+    expect([400, 402, 404]).toContain(readStatus(answer))
     expect(runs).toEqual({ prepared: 0, fulfilled: 0, mayHonourAsked: 0 })
     expect(ledger.settlements).toBe(0)
   })

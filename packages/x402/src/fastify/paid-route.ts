@@ -43,7 +43,7 @@ export function paidRoute<Prepared, Answer, Declined>(
     },
     handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | undefined {
       const terms = options.terms(request)
-      const headers = paymentHeadersOf(request)
+      const headers = readPaymentValues(request)
       // Most requests from strangers end here. They are answered without a promise and nothing is returned, since a
       // reply is a promise too.
       if (terms === undefined || isUnpaid(headers))
@@ -58,7 +58,7 @@ export function paidRoute<Prepared, Answer, Declined>(
 }
 
 /** The payment headers of a request. Node joins a repeated header with a comma, which makes it undecodable. */
-function paymentHeadersOf({ headers }: FastifyRequest): PaymentHeaders {
+function readPaymentValues({ headers }: FastifyRequest): PaymentHeaders {
   return {
     paymentSignature: headers['payment-signature']?.toString(),
     xPayment: headers['x-payment']?.toString(),

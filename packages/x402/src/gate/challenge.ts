@@ -75,7 +75,7 @@ export function buildChallenge(
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
   })
-  const whole = extensionsOf(terms, offers)
+  const whole = listExtensions(terms, offers)
   const encode = (extensions: Extensions): Challenge => {
     const left = Object.keys(whole ?? {}).filter((name) => extensions?.[name] === undefined)
     const omitted = left.length > 0 ? left : undefined
@@ -90,9 +90,9 @@ export function buildChallenge(
     })
   }
   let challenge = encode(whole)
-  if (isTooLong(challenge)) challenge = encode(extensionsOf(terms, undefined))
+  if (isTooLong(challenge)) challenge = encode(listExtensions(terms, undefined))
   if (isTooLong(challenge))
-    challenge = encode(extensionsOf({ ...terms, discovery: undefined }, undefined))
+    challenge = encode(listExtensions({ ...terms, discovery: undefined }, undefined))
   if (byError.size < CACHED_ERRORS_MAX) byError.set(error, challenge)
   return challenge
 }
@@ -100,7 +100,7 @@ export function buildChallenge(
 type Extensions = Readonly<Record<string, object>> | undefined
 
 /** Official clients echo all of this in a header (X15): only the catalogue's extension carries a schema. */
-function extensionsOf(
+function listExtensions(
   { discovery, takesIdentifier }: PaymentTerms,
   offers: readonly SignedStatement[] | undefined,
 ): Extensions {

@@ -4,7 +4,7 @@ import type { VerifiedPayment } from '../payment.ts'
 import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
-import { paymentOf } from '../testing/payment-header.fixture.ts'
+import { makePayment } from '../testing/payment-header.fixture.ts'
 import { DEFAULT_GATE_LIMITS } from './gate-limits.ts'
 import { createLedgerPoller, type Resolved } from './ledger-poller.ts'
 
@@ -14,7 +14,7 @@ const NEVER: Resolved = { kind: 'never' }
 async function pollerFixture() {
   const ledger = new HederaStandIn()
   const { terms } = gateFixture({ ledger })
-  const signed = await paymentOf(ledger, { header: await ledger.pay(terms), terms })
+  const signed = await makePayment(ledger, { header: await ledger.pay(terms), terms })
   const clock = manualClock(ledger.clock.unixMs())
   const poller = createLedgerPoller(clock, DEFAULT_GATE_LIMITS)
   const looks: string[] = []

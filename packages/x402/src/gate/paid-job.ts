@@ -124,7 +124,7 @@ export const TERMS_UNKNOWN: PaymentProblem = {
 }
 
 /** The problem to report for an outcome that must not look like a challenge. */
-export function problemOf(
+export function paymentProblem(
   outcome: Extract<AnyOutcome, { kind: 'pending' | 'unavailable' | 'key_conflict' }>,
 ): PaymentProblem {
   if (outcome.kind === 'key_conflict') return { error: 'idempotency_key_reused' }

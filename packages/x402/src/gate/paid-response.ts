@@ -4,7 +4,7 @@ import {
   type JobOptions,
   type PaymentOutcome,
   type PaymentProblem,
-  problemOf,
+  paymentProblem,
   TERMS_UNKNOWN,
 } from './paid-job.ts'
 import type { PaymentGate } from './payment-gate.ts'
@@ -78,7 +78,7 @@ export function respond<Answer, Declined>(
     case 'pending':
     case 'unavailable':
     case 'key_conflict':
-      return problemResponse(problemOf(outcome))
+      return problemResponse(paymentProblem(outcome))
     default:
       return outcome satisfies never
   }

@@ -52,7 +52,7 @@ function line(options: {
     createPaymentGate({
       schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })],
       facilitator,
-      reservations: shared.storeOf(owner),
+      reservations: shared.openStore(owner),
       clock,
       limits: options.limits ?? {},
     }),

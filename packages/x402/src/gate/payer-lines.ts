@@ -21,7 +21,7 @@ export type PlaceInLine = NonNullable<ReturnType<PayerLines['join']>>
 export function createPayerLines(clock: Clock, limits: GateLimits) {
   const lines = new Map<string, Line>()
 
-  function lineOf(payer: string): Line {
+  function findLine(payer: string): Line {
     const known = lines.get(payer)
     if (known !== undefined) return known
     const line = { entries: new Set<Entry>(), moved: Promise.withResolvers<true>() }
@@ -33,7 +33,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
     /** Takes the last place; undefined if the line is full. */
     join(payment: VerifiedPayment) {
       const payer = `${payment.network}/${payment.payer}`
-      const line = lineOf(payer)
+      const line = findLine(payer)
       if (line.entries.size >= limits.payerWaitingMax) return undefined
       const entry: Entry = { payment, isPreparing: false }
       line.entries.add(entry)

@@ -11,8 +11,8 @@ import {
 import {
   decodeHeader,
   encodeHeader,
-  paymentOf,
-  requirementOf,
+  firstRequirement,
+  makePayment,
 } from '../testing/payment-header.fixture.ts'
 
 describe('paid', () => {
@@ -80,7 +80,7 @@ describe('paid', () => {
     const accepted = { ...envelope.accepted, price: { asset: '0.0.0', amount: '1' }, color: 'red' }
     const header = encodeHeader({ ...envelope, accepted })
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
-    const requirement = requirementOf(terms)
+    const requirement = firstRequirement(terms)
     const { payload } = envelope
     const { resource } = terms
     expect(ledger.seen).toEqual([
@@ -149,7 +149,7 @@ describe('challenged', () => {
   test('X8: a record with a result other than SUCCESS is a refusal: transaction_failed', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
-    const payment = await paymentOf(ledger, { header, terms })
+    const payment = await makePayment(ledger, { header, terms })
     const transaction = payment.nonce
     ledger.land(payment, 'INSUFFICIENT_ACCOUNT_BALANCE')
     ledger.fault = { refusal: 'transaction_failed', transaction }
@@ -164,7 +164,7 @@ describe('challenged', () => {
   test('X8: a payment whose payer’s balance is too small because of this very payment is honoured, not refused', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo: agentMemo(AGENT) })
-    ledger.land(await paymentOf(ledger, { header, terms }))
+    ledger.land(await makePayment(ledger, { header, terms }))
     ledger.fault = { refusal: 'insufficient_funds' }
     expect((await gate.pay({ paymentSignature: header }, terms, job())).kind).toBe('paid')
   })
@@ -172,7 +172,7 @@ describe('challenged', () => {
   test('a facilitator’s free text reaches nobody, neither as our error nor in PAYMENT-RESPONSE', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms)
-    ledger.land(await paymentOf(ledger, { header, terms }), 'INSUFFICIENT_ACCOUNT_BALANCE')
+    ledger.land(await makePayment(ledger, { header, terms }), 'INSUFFICIENT_ACCOUNT_BALANCE')
     ledger.fault = { refusal: 'Cannot read properties of undefined (reading "x")' }
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toEqual({
       kind: 'challenged',
@@ -243,7 +243,7 @@ describe('unavailable', () => {
 
 test('X11: a requirement for a network that no scheme serves is our own mistake, not a challenge', async () => {
   const { gate, job, ledger, terms } = gateFixture()
-  const requirement = requirementOf(terms)
+  const requirement = firstRequirement(terms)
   const elsewhere = { ...terms, requirements: [{ ...requirement, network: 'hedera:mainnet' }] }
   const header = encodeHeader({
     ...decodeHeader(await ledger.pay(terms)),

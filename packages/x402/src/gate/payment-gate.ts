@@ -218,7 +218,7 @@ function createResume(gate: {
         const { payment } = reservation
         const job = jobOf(reservation)
         if (job === undefined) return { reservation, end: 'left_open' }
-        const scheme = schemeOf(schemes, payment.network)
+        const scheme = findScheme(schemes, payment.network)
         const whole = wholeJob(job, scheme)
         const paid = { payment, scheme, job: whole, order: undefined, isResumed: true } as const
         return { reservation, end: (await inFlight.joinOrRun(paid)).kind }
@@ -270,7 +270,7 @@ async function admit(
   const named = terms.takesIdentifier ? readPaymentIdentifier(echo) : NOT_NAMED
   if (named.kind === 'invalid') return challenged('payment_identifier_invalid')
   const key = named.kind === 'named' ? identifierKey(named.id, terms.resource.url) : undefined
-  const scheme = schemeOf(schemes, requirement.network)
+  const scheme = findScheme(schemes, requirement.network)
   try {
     const verification = await scheme.verify(payload, requirement)
     if (verification.kind === 'refused') return challenged(verification.reason)
@@ -289,7 +289,7 @@ async function admit(
 }
 
 /** The scheme of a network. If one of our own networks has none, that is a bug. */
-function schemeOf(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
+function findScheme(schemes: readonly PaymentScheme[], network: string): PaymentScheme {
   const scheme = schemes.find((candidate) => candidate.networks.includes(network))
   if (scheme === undefined) throw new Error(`no payment scheme for ${network}`)
   return scheme

@@ -90,7 +90,7 @@ function mutate(header: string, dice: Dice): string {
 }
 
 /** The honest header's meaning. A mutation that leaves it unchanged, e.g. in the description, is not an attack. */
-function meaningOf(header: string): string | undefined {
+function readMeaning(header: string): string | undefined {
   try {
     const { x402Version, payload, accepted } = JSON.parse(
       Buffer.from(header, 'base64').toString('utf8'),
@@ -109,7 +109,7 @@ test(`${MUTATIONS} mutations of a payment header: never a throw, never a settlem
   let mutations = 0
   while (mutations < MUTATIONS) {
     const mutated = mutate(header, dice)
-    if (meaningOf(mutated) === meaningOf(header)) continue
+    if (readMeaning(mutated) === readMeaning(header)) continue
     mutations += 1
     const outcome = await gate.pay({ paymentSignature: mutated }, terms, job())
     const name = outcome.kind === 'challenged' ? outcome.error : outcome.kind

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gateFixture } from '../testing/gate.fixture.ts'
 import { standInTerms } from '../testing/hedera-stand-in.fixture.ts'
-import { requirementOf } from '../testing/payment-header.fixture.ts'
+import { firstRequirement } from '../testing/payment-header.fixture.ts'
 import {
   acceptsRequirement,
   decodeStrictBase64,
@@ -28,7 +28,7 @@ const withAccepted = (changes: object) => ({
   ...envelope,
   accepted: { ...envelope.accepted, ...changes },
 })
-const errorOf = (paymentSignature: string): unknown => {
+const readError = (paymentSignature: string): unknown => {
   const reading = readPaymentHeaders({ paymentSignature })
   return reading.kind === 'refused' ? reading.error : reading.kind
 }
@@ -62,7 +62,7 @@ describe('read', () => {
 
   test('null and absent optional members, and unknown members', () => {
     const { extra: _extra, ...accepted } = envelope.accepted
-    expect(errorOf(encode({ ...envelope, accepted, resource: null, extensions: { a: 1 } }))).toBe(
+    expect(readError(encode({ ...envelope, accepted, resource: null, extensions: { a: 1 } }))).toBe(
       'read',
     )
   })
@@ -85,8 +85,8 @@ describe('refused', () => {
   })
 
   test('X4: over 8 KiB, before decoding', () => {
-    expect(errorOf('!'.repeat(8_193))).toBe('payment_header_too_large')
-    expect(errorOf('!'.repeat(8_192))).toBe('payment_header_undecodable')
+    expect(readError('!'.repeat(8_193))).toBe('payment_header_too_large')
+    expect(readError('!'.repeat(8_192))).toBe('payment_header_undecodable')
   })
 
   test.each([
@@ -96,7 +96,7 @@ describe('refused', () => {
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22]).toString('base64')],
     ['the same header twice, as Node joins them', `${encode(envelope)}, ${encode(envelope)}`],
   ])('%s: payment_header_undecodable', (_name, header) => {
-    expect(errorOf(header)).toBe('payment_header_undecodable')
+    expect(readError(header)).toBe('payment_header_undecodable')
   })
 
   test.each([
@@ -111,18 +111,18 @@ describe('refused', () => {
     ['no payTo', withAccepted({ payTo: undefined }), 'accepted_pay_to_missing'],
     ['a resource without url', { ...envelope, resource: {} }, 'resource_url_missing'],
   ])('X22: %s: the reason names the field', (_name, json, reason) => {
-    expect(errorOf(encode(json))).toBe(`payment_${reason}`)
+    expect(readError(encode(json))).toBe(`payment_${reason}`)
   })
 
   test.each([1, 3, '2', undefined])(
     'x402Version %j: payment_version_unsupported',
     (x402Version) => {
-      expect(errorOf(encode({ ...envelope, x402Version }))).toBe('payment_version_unsupported')
+      expect(readError(encode({ ...envelope, x402Version }))).toBe('payment_version_unsupported')
     },
   )
 
   test.each([[5], [null], [[]]])('%j has no version: payment_version_unsupported', (json) => {
-    expect(errorOf(encode(json))).toBe('payment_version_unsupported')
+    expect(readError(encode(json))).toBe('payment_version_unsupported')
   })
 })
 
@@ -143,7 +143,7 @@ test.each(['-_-_', 'QUI', 'QUI==', ' QUI=', 'QUI=\n', 'QU I=', 'Q', '====', 'QUJ
 )
 
 const { resource } = standInTerms()
-const requirement = requirementOf(standInTerms())
+const requirement = firstRequirement(standInTerms())
 const accepted = { ...requirement, extra: { ...requirement.extra } }
 const matches = (changes: object): boolean =>
   acceptsRequirement({ ...accepted, ...changes }, requirement)

@@ -92,7 +92,7 @@ export function createPaymentsInFlight(gate: GateParts) {
   const pending: AnyOutcome = { kind: 'pending', retryAfterSeconds: limits.retryAfterSeconds }
   const waits = { clock, limits, pending }
   let closing: Promise<void> | undefined
-  const someOf = (subject: string, isSuch: (other: InFlight) => boolean): boolean =>
+  const hasSome = (subject: string, isSuch: (other: InFlight) => boolean): boolean =>
     [...(bySubject.get(subject) ?? [])].some(isSuch)
 
   function start(paid: PaymentForJob): InFlight {
@@ -146,7 +146,7 @@ export function createPaymentsInFlight(gate: GateParts) {
         }
       }
       // A twin's outcome may be this one's answer, so this one is left unsettled (X9).
-      if (!paid.isResumed && someOf(job.subject, (other) => isTwin(other, paid))) return pending
+      if (!paid.isResumed && hasSome(job.subject, (other) => isTwin(other, paid))) return pending
       if (closing !== undefined || inFlight.size >= limits.inFlightMax) {
         return { kind: 'unavailable', dependency: 'facilitator' }
       }
@@ -155,7 +155,7 @@ export function createPaymentsInFlight(gate: GateParts) {
     /** The ids of those that run now. */
     ids: (): ReadonlySet<string> => new Set(inFlight.keys()),
     isPending: (subject: string): boolean =>
-      someOf(subject, ({ progress }) => progress.isPossiblySettled()),
+      hasSome(subject, ({ progress }) => progress.isPossiblySettled()),
     /** The request id given by the job that brought this payment; undefined if it is not in flight. */
     requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
     close: (): Promise<void> => {

@@ -34,7 +34,7 @@ export type ResourceDiscovery = {
 const DISCOVERY_BYTES_MAX = 576
 
 /** The example, and of its members the one that callers fill in, with its schema. */
-function inputOf({ input }: ResourceCall): {
+function describeInput({ input }: ResourceCall): {
   readonly info: object
   readonly schema: Readonly<Record<string, JsonSchema>>
 } {
@@ -59,7 +59,7 @@ const ANSWER = { type: 'object', properties: { example: { type: 'object' } } }
 
 /** The extension for one call. Throws RangeError if it is over 576 bytes. */
 export function describeCall(call: ResourceCall): ResourceDiscovery {
-  const { info, schema } = inputOf(call)
+  const { info, schema } = describeInput(call)
   const input = { type: 'object', properties: schema, required: Object.keys(schema) }
   const discovery: ResourceDiscovery = {
     info: { input: info, output: { type: 'json', ...call.output } },

@@ -4,7 +4,7 @@ import type { ReservationStore } from '../reservations/reservation-store.ts'
 import { agentMemo } from '../schemes/hedera/payment-memo.ts'
 import { AGENT, gateFixture } from '../testing/gate.fixture.ts'
 import { HederaStandIn, OTHER_PAYER, PAY_TO, PAYER } from '../testing/hedera-stand-in.fixture.ts'
-import { paymentOf } from '../testing/payment-header.fixture.ts'
+import { makePayment } from '../testing/payment-header.fixture.ts'
 import { createPaymentGate } from './payment-gate.ts'
 
 const memo = agentMemo(AGENT)
@@ -149,7 +149,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
   test('X10: found, not settled here: honoured for the agent of its signed memo', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
-    const payment = await paymentOf(ledger, { header, terms })
+    const payment = await makePayment(ledger, { header, terms })
     ledger.land(payment)
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toMatchObject({
       kind: 'paid',
@@ -161,7 +161,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
   test('X10: found, not settled here: not honoured for somebody else’s agent', async () => {
     const { gate, job, ledger, runs, terms } = gateFixture()
     const header = await ledger.pay(terms)
-    const payment = await paymentOf(ledger, { header, terms })
+    const payment = await makePayment(ledger, { header, terms })
     ledger.land(payment)
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toEqual({
       kind: 'challenged',
@@ -194,7 +194,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
   test('a payment reserved by a process that is gone is looked up, not settled again', async () => {
     const { clock, gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
-    const payment = await paymentOf(ledger, { header, terms })
+    const payment = await makePayment(ledger, { header, terms })
     await reservations.reserve({
       paymentId: payment.id,
       payment,
@@ -211,7 +211,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
   test('X9: a reservation left open by an earlier process is resumed at start, without its header', async () => {
     const { gate, job, ledger, reservations, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
-    const payment = await paymentOf(ledger, { header, terms })
+    const payment = await makePayment(ledger, { header, terms })
     await reservations.reserve({
       paymentId: payment.id,
       payment,
@@ -235,7 +235,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
   test('somebody else’s transaction under the same id is not our payment', async () => {
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
-    const { nonce } = await paymentOf(ledger, { header, terms })
+    const { nonce } = await makePayment(ledger, { header, terms })
     ledger.land({ nonce, payer: OTHER_PAYER, payTo: PAY_TO, amount: 1n, memo: '' })
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toMatchObject({
       kind: 'challenged',

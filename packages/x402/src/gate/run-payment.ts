@@ -74,7 +74,7 @@ async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<EndHer
   if (claim.kind === 'reserved' && order !== undefined) {
     if (claim.canPay) return await settle(gate, reserved, order)
     // This process has not sent it, so there is no transaction to name.
-    const refusal = refusalOf(payment, 'insufficient_funds')
+    const refusal = refusedSettlement(payment, 'insufficient_funds')
     return await refuse(gate, payment, { ...refusal, transaction: '' })
   }
   keepPayerWaiting(paid)
@@ -120,7 +120,7 @@ async function settle(
         finding.kind === 'landed' &&
         finding.consensusSeconds >= startedSeconds - CLOCK_SKEW_SECONDS
       return isOurs
-        ? await complete(gate, paid, { prepared, ...landingOf(payment, finding) })
+        ? await complete(gate, paid, { prepared, ...describeLanding(payment, finding) })
         : await honour(gate, paid, { finding, refusal, preparation })
     }
     default:
@@ -213,7 +213,7 @@ async function honour(
   }
   if (finding.kind !== 'landed') {
     const errorReason = finding.kind === 'failed' ? 'transaction_failed' : 'transaction_expired'
-    return await refuse(gate, payment, refusal ?? refusalOf(payment, errorReason))
+    return await refuse(gate, payment, refusal ?? refusedSettlement(payment, errorReason))
   }
   const { mayHonour } = await retried(gate, paid, async () => ({
     mayHonour: await job.mayHonour(payment),
@@ -226,7 +226,7 @@ async function honour(
   const preparation = found.preparation ?? (await prepare(gate, paid, { isOwed }))
   if (preparation.kind === 'declined') return preparation
   const { prepared } = preparation
-  return await complete(gate, paid, { prepared, ...landingOf(payment, finding) })
+  return await complete(gate, paid, { prepared, ...describeLanding(payment, finding) })
 }
 
 /**
@@ -309,7 +309,7 @@ function keepPayerWaiting({ job, payment, progress }: PaymentInFlight): void {
   if (isSubjectPayer) progress.markPossiblySettled()
 }
 
-function landingOf(
+function describeLanding(
   { amount, network, payer }: VerifiedPayment,
   { consensusSeconds, transaction }: Extract<LedgerFinding, { kind: 'landed' }>,
 ): Omit<SettledPayment, 'payment'> {
@@ -317,7 +317,10 @@ function landingOf(
   return { settlement, landedAtSeconds: consensusSeconds }
 }
 
-function refusalOf({ network, nonce, payer }: VerifiedPayment, errorReason: string): Settlement {
+function refusedSettlement(
+  { network, nonce, payer }: VerifiedPayment,
+  errorReason: string,
+): Settlement {
   return { success: false, transaction: nonce, network, payer, errorReason }
 }
 

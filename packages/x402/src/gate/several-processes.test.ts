@@ -11,8 +11,8 @@ import { shareReservations } from '../testing/shared-reservations.fixture.ts'
 describeSharedReservations('the one of these tests', async () => {
   const shared = shareReservations(systemClock)
   return {
-    first: shared.storeOf('first'),
-    second: shared.storeOf('second'),
+    first: shared.openStore('first'),
+    second: shared.openStore('second'),
     endFirst: async () => shared.end('first'),
     nowSeconds: () => Date.now() / 1_000,
   }
@@ -25,7 +25,7 @@ function twoProcesses(
   const ledger = new HederaStandIn()
   const shared = shareReservations(ledger.clock)
   const at = (owner: string, facilitator: Facilitator) =>
-    keptAnswerFixture({ ledger, facilitator, reservations: shared.storeOf(owner) })
+    keptAnswerFixture({ ledger, facilitator, reservations: shared.openStore(owner) })
   return {
     ledger,
     first: at('first', facilitatorOf(ledger)),
@@ -92,7 +92,7 @@ describe('X7, G12: a payment that a living process has', () => {
 test('X7, G12: an answer that cannot be kept yet is not given: another process may take over, and give another', async () => {
   const ledger = new HederaStandIn()
   const shared = shareReservations(ledger.clock)
-  const store = shared.storeOf('first')
+  const store = shared.openStore('first')
   let isDown = true
   const failing: ReservationStore = {
     ...store,
@@ -102,7 +102,7 @@ test('X7, G12: an answer that cannot be kept yet is not given: another process m
     },
   }
   const first = keptAnswerFixture({ ledger, reservations: failing })
-  const second = keptAnswerFixture({ ledger, reservations: shared.storeOf('second') })
+  const second = keptAnswerFixture({ ledger, reservations: shared.openStore('second') })
   const header = await ledger.pay(first.terms)
   const own = first.send(header, {
     fulfil: async () => ({ granted: 'of the first', payer: 'p' }),

@@ -110,7 +110,7 @@ async function ask(
   const inDoubt = (cause: unknown): void => gate.observe({ kind: 'in_doubt', payment, cause })
   let settlement: Settlement
   try {
-    settlement = await answerOf(gate, call)
+    settlement = await awaitAnswer(gate, call)
   } catch (error) {
     if (error instanceof FacilitatorUnavailable && error.nothingSent) return { kind: 'unsent' }
     inDoubt(error)
@@ -140,7 +140,7 @@ async function ask(
 }
 
 /** The facilitator's answer; each but the last one has less time. */
-async function answerOf(
+async function awaitAnswer(
   { clock, limits }: GateParts,
   { isLast, order, route }: Parameters<typeof ask>[2],
 ): Promise<Settlement> {

@@ -22,7 +22,7 @@ async function shop(feePayers: readonly string[] = [FEE_PAYER]) {
   const { clock } = ledger
   const away = new Set(feePayers.slice(0, 1))
   const asked: string[] = []
-  const facilitatorOf = (feePayer: string): Facilitator => ({
+  const makeFacilitator = (feePayer: string): Facilitator => ({
     feePayers: async () => new Map([[NETWORK, [feePayer]]]),
     async settle(...order) {
       asked.push(feePayer)
@@ -32,7 +32,7 @@ async function shop(feePayers: readonly string[] = [FEE_PAYER]) {
   })
   const pool = createFacilitatorPool({
     clock,
-    members: feePayers.map((one) => ({ facilitator: facilitatorOf(one), isTrusted: true })),
+    members: feePayers.map((one) => ({ facilitator: makeFacilitator(one), isTrusted: true })),
   })
   await pool.directory.firstAttempt
   const gate = createPaymentGate({

@@ -8,7 +8,7 @@ import {
   type JobOptions,
   type PaymentOutcome,
   type PaymentProblem,
-  problemOf,
+  paymentProblem,
   TERMS_UNKNOWN,
 } from '../gate/paid-job.ts'
 import type { PaymentGate } from '../gate/payment-gate.ts'
@@ -78,23 +78,23 @@ export async function callPaidTool<Prepared, Answer, Declined>(
 ): Promise<{ readonly result: ToolResult; readonly delivered?: () => Promise<void> }> {
   const { call, callHash, gate, job, terms } = options
   if (terms === undefined) return { result: problem(TERMS_UNKNOWN) }
-  const paymentSignature = headerOf(call._meta?.[PAYMENT])
+  const paymentSignature = encodeHeader(call._meta?.[PAYMENT])
   if (paymentSignature === undefined) return { result: unpaid(gate, terms, 'payment_required') }
   const work = job(`tools/call ${callHash ?? toolCallHash(call)}`)
   const outcome = await gate.pay({ paymentSignature }, terms, work)
-  const result = resultOf(outcome, options, terms)
+  const result = toolResult(outcome, options, terms)
   const delivered = outcome.kind === 'paid' ? outcome.delivered : undefined
   return delivered === undefined ? { result } : { result, delivered }
 }
 
 /** A payment as a header carries it: clients send the object itself, or its base64. */
-function headerOf(payment: unknown): string | undefined {
+function encodeHeader(payment: unknown): string | undefined {
   if (payment === undefined || payment === null || typeof payment === 'string')
     return payment ?? undefined
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
-function resultOf<Prepared, Answer, Declined>(
+function toolResult<Prepared, Answer, Declined>(
   outcome: PaymentOutcome<Answer, Declined>,
   { decline, gate, render }: PaidToolOptions<Prepared, Answer, Declined>,
   terms: PaymentTerms,
@@ -112,7 +112,7 @@ function resultOf<Prepared, Answer, Declined>(
     case 'pending':
     case 'unavailable':
     case 'key_conflict':
-      return problem(problemOf(outcome))
+      return problem(paymentProblem(outcome))
     default:
       return outcome satisfies never
   }

@@ -106,8 +106,8 @@ describe('X18: the official verifier', () => {
 
 describe('X18: offers are signed per interval, not per challenge', () => {
   test('a challenge is the same bytes until half of its offers’ time is over', async () => {
-    const { gate, ledger, termsOf } = await bought()
-    const body = () => gate.challenge(termsOf('/api/grade'), 'payment_required').body
+    const { gate, ledger, termsFor } = await bought()
+    const body = () => gate.challenge(termsFor('/api/grade'), 'payment_required').body
     const first = body()
     await ledger.clock.advanceMsSettled(299_000)
     expect(body()).toBe(first)
@@ -168,10 +168,10 @@ describe('X18: our verifier', () => {
 
   test('a receipt of another path contradicts, one of another host is nobody’s', async () => {
     const { own, settlement, url, verifier } = await bought()
-    const reasonOf = async (calledUrl: string) =>
+    const refusalReason = async (calledUrl: string) =>
       await verifier.receipt(settlement, { ...own, calledUrl })
-    expect(await reasonOf(`${url}/api/audit`)).toMatchObject({ reason: 'contradicts' })
-    expect(await reasonOf('https://other.example/api/grade')).toMatchObject({
+    expect(await refusalReason(`${url}/api/audit`)).toMatchObject({ reason: 'contradicts' })
+    expect(await refusalReason('https://other.example/api/grade')).toMatchObject({
       reason: 'another_host',
     })
   })

@@ -8,7 +8,7 @@ import type { PaymentTerms } from '../gate/challenge.ts'
 import type { Settlement } from '../payment.ts'
 import {
   ANSWER_STATEMENT,
-  didOf,
+  didFromUrl,
   OFFER_RECEIPT,
   type SignedStatement,
   signStatement,
@@ -40,7 +40,7 @@ export function createReceiptIssuer(options: {
 }) {
   const { baseUrl, clock = systemClock, earlierKeys = [], keyName = 'key-1' } = options
   const key = statementKey(options.privateKey)
-  const did = didOf(baseUrl)
+  const did = didFromUrl(baseUrl)
   const kid = `${did}#${keyName}`
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   /** Signed offers by terms, renewed at half-time: a signature costs more than a cached challenge. */
@@ -54,7 +54,7 @@ export function createReceiptIssuer(options: {
     /** The key's public half, base64url: an `earlierKeys` entry of the next issuer. */
     publicKey: key.x,
     /** What `/.well-known/did.json` answers. */
-    didDocument: documentOf(did, [{ keyName, x: key.x }, ...earlierKeys]),
+    didDocument: buildDidDocument(did, [{ keyName, x: key.x }, ...earlierKeys]),
     /** One offer for each requirement; the same objects until half of their time has passed. */
     offersFor(terms: PaymentTerms): readonly SignedStatement[] {
       const now = nowSeconds()
@@ -101,7 +101,7 @@ export function createReceiptIssuer(options: {
 }
 
 /** A key's name in the document, derived from its public half, so that a new key has a new name. */
-const keyNameOf = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
+const receiptKeyName = (x: string): string => `receipts-${hash('sha256', x).slice(0, 8)}`
 
 /**
  * An issuer whose seed is HKDF-SHA-256 (RFC 5869) of `secret` for `purpose`: every replica signs alike, and there is no other
@@ -125,16 +125,16 @@ export function createDerivedReceiptIssuer(options: {
     baseUrl,
     privateKey,
     clock,
-    keyName: keyNameOf(publicKey),
+    keyName: receiptKeyName(publicKey),
     earlierKeys: earlierKeys
       .filter((x) => x !== publicKey)
-      .map((x) => ({ keyName: keyNameOf(x), x })),
+      .map((x) => ({ keyName: receiptKeyName(x), x })),
   })
 }
 
 const statement = (jws: string): SignedStatement => ({ format: 'jws', signature: jws })
 
-function documentOf(did: string, keys: readonly EarlierKey[]) {
+function buildDidDocument(did: string, keys: readonly EarlierKey[]) {
   const methods = keys.map(({ keyName, x }) => ({
     id: `${did}#${keyName}`,
     type: 'JsonWebKey2020',

@@ -11,7 +11,7 @@ import {
   type AnswerStatement,
   answerSchema,
   didDocumentUrl,
-  didOf,
+  didFromUrl,
   isSignedBy,
   OFFER_RECEIPT,
   type OfferStatement,
@@ -107,7 +107,7 @@ function createDidDocuments(clock: Clock) {
 
 type AskedOffer = { readonly accepted: Accepted; readonly calledUrl: string }
 
-function isOfferOf(
+function isOfferFor(
   offer: OfferStatement,
   { accepted, calledUrl }: AskedOffer,
   nowSeconds: number,
@@ -119,7 +119,7 @@ function isOfferOf(
   return isSame && !isOver && isSameResource(offer.resourceUrl, calledUrl)
 }
 
-function isReceiptOf(receipt: ReceiptStatement, own: OwnPayment, nowSeconds: number): boolean {
+function isReceiptFor(receipt: ReceiptStatement, own: OwnPayment, nowSeconds: number): boolean {
   const { issuedAt, network, payer, resourceUrl, transaction } = receipt
   const ageSeconds = nowSeconds - issuedAt
   const isOwn =
@@ -147,7 +147,7 @@ export function createReceiptVerifier({ clock = systemClock }: { readonly clock?
     const unproven = (reason: UnprovenReason) => ({ kind: 'unproven', jws, reason }) as const
     const read = readStatement(jws)
     if (read === undefined || read.alg !== 'EdDSA') return unproven('unreadable')
-    if (!read.kid.startsWith(`${didOf(calledUrl)}#`)) return unproven('another_host')
+    if (!read.kid.startsWith(`${didFromUrl(calledUrl)}#`)) return unproven('another_host')
     const { data: statement } = expected.schema.safeParse(read.statement)
     if (statement === undefined) return unproven('unreadable')
     if (!expected.isAbout(statement, clock.unixMs() / 1_000)) return unproven('contradicts')
@@ -167,7 +167,7 @@ export function createReceiptVerifier({ clock = systemClock }: { readonly clock?
       for (const { signature } of offers) {
         verdict = await prove(signature, asked.calledUrl, {
           schema: offerSchema,
-          isAbout: (offer, nowSeconds) => isOfferOf(offer, asked, nowSeconds),
+          isAbout: (offer, nowSeconds) => isOfferFor(offer, asked, nowSeconds),
         })
         if (verdict.kind === 'proven') return verdict
       }
@@ -178,7 +178,7 @@ export function createReceiptVerifier({ clock = systemClock }: { readonly clock?
       const jws = settlementSchema.safeParse(settlement).data?.info.receipt.signature
       return prove(jws, own.calledUrl, {
         schema: receiptSchema,
-        isAbout: (receipt, nowSeconds) => isReceiptOf(receipt, own, nowSeconds),
+        isAbout: (receipt, nowSeconds) => isReceiptFor(receipt, own, nowSeconds),
       })
     },
     /** Our own statement beside a receipt: that `answerText`, the body as received, was the answer. Never throws. */
@@ -191,7 +191,7 @@ export function createReceiptVerifier({ clock = systemClock }: { readonly clock?
         schema: answerSchema,
         // The statement is a receipt with one more member.
         isAbout: (answer, nowSeconds) =>
-          isReceiptOf(answer, own, nowSeconds) &&
+          isReceiptFor(answer, own, nowSeconds) &&
           answer.answerSha256 === hash('sha256', own.answerText),
       })
     },

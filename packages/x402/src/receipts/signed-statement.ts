@@ -135,7 +135,7 @@ export function isSignedBy(read: ReadStatement, jwk: z.infer<typeof statementJwk
 }
 
 /** The did:web of an origin; a port is written `%3A`. */
-export function didOf(baseUrl: string): string {
+export function didFromUrl(baseUrl: string): string {
   return `did:web:${new URL(baseUrl).host.replace(':', '%3A')}`
 }
 

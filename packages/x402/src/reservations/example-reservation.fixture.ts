@@ -2,7 +2,10 @@ import type { VerifiedPayment } from '../payment.ts'
 import type { Reservation } from './reservation-store.ts'
 
 /** A reservation for tests, with `changes` applied. */
-export function reservationOf(paymentId: string, changes: Partial<Reservation> = {}): Reservation {
+export function exampleReservation(
+  paymentId: string,
+  changes: Partial<Reservation> = {},
+): Reservation {
   const payment: VerifiedPayment = {
     id: paymentId,
     network: 'hedera:testnet',

@@ -208,9 +208,9 @@ describe('X7, X10, G12: a payment that another process reserves while this one r
           return await chain.ledger.isAuthorizationUsed(payment)
         },
       }
-      const first = openGate({ reservations: shared.storeOf('first') })
+      const first = openGate({ reservations: shared.openStore('first') })
       const second = openGate({
-        reservations: shared.storeOf('second'),
+        reservations: shared.openStore('second'),
         schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: slow, clock })],
       })
       const bought = await header()

@@ -1,7 +1,7 @@
 import { manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { createMemoryReservationStore } from './memory-reservation-store.ts'
-import { describeReservationStore, reservationOf } from './reservation-store.contract.ts'
+import { describeReservationStore, exampleReservation } from './reservation-store.contract.ts'
 
 const START_MS = 1_795_226_000_000
 const answered = { answer: '{}', expiresAtSeconds: START_MS / 1_000 + 240 }
@@ -17,11 +17,11 @@ describeReservationStore('memory', () => {
 test('bounded memory: when answers are full, the least recently used one is forgotten', async () => {
   const store = createMemoryReservationStore({ clock: manualClock(START_MS), answeredMax: 2 })
   for (const id of ['a', 'b']) {
-    await store.reserve(reservationOf(id))
+    await store.reserve(exampleReservation(id))
     await store.keepAnswer(id, answered)
   }
   expect(await store.get('a')).toBeDefined()
-  await store.reserve(reservationOf('c'))
+  await store.reserve(exampleReservation('c'))
   await store.keepAnswer('c', answered)
   expect(await store.get('b')).toBeUndefined()
   expect(await store.get('a')).toBeDefined()
@@ -30,7 +30,7 @@ test('bounded memory: when answers are full, the least recently used one is forg
 
 test('bounded memory: when open reservations are full, nothing more is reserved and none is forgotten', async () => {
   const store = createMemoryReservationStore({ clock: manualClock(START_MS), openMax: 2 })
-  for (const id of ['a', 'b']) await store.reserve(reservationOf(id))
-  expect(await store.reserve(reservationOf('c'))).toEqual({ kind: 'full' })
+  for (const id of ['a', 'b']) await store.reserve(exampleReservation(id))
+  expect(await store.reserve(exampleReservation('c'))).toEqual({ kind: 'full' })
   expect((await store.open()).map(({ paymentId }) => paymentId)).toEqual(['a', 'b'])
 })

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import {
-  payerKeyOf,
+  payerKey,
   type Reservation,
   type ReservationStore,
   weighSiblings,
@@ -139,7 +139,7 @@ function createHeldReservations({ answeredMax = ANSWERED_MAX, clock = systemCloc
           other.keepsAnswer &&
           isSame(other) &&
           !isOver(other) &&
-          payerKeyOf(other) === payerKeyOf(reservation),
+          payerKey(other) === payerKey(reservation),
       ),
   }
 }

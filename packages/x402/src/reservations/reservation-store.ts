@@ -97,7 +97,7 @@ type SiblingVerdict =
   | { readonly kind: 'kept'; readonly sibling: Reservation }
 
 /** For whom answers are kept: a payer is one account on one network. */
-export const payerKeyOf = ({ payment: { network, payer } }: Pick<Reservation, 'payment'>): string =>
+export const payerKey = ({ payment: { network, payer } }: Pick<Reservation, 'payment'>): string =>
   `${network}/${payer}`
 
 /**

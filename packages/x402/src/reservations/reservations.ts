@@ -278,12 +278,12 @@ async function reserveAfterLateWrite(
     return reserved
   }
   const reserved = await once()
-  const blocking = blockingPaymentOf(reserved)
+  const blocking = findBlockingPayment(reserved)
   return blocking !== undefined && (await lateWrites.write(blocking)) ? await once() : reserved
 }
 
 /** The unanswered payment that blocks a new one, if any. */
-function blockingPaymentOf(reserved: ReserveOutcome): string | undefined {
+function findBlockingPayment(reserved: ReserveOutcome): string | undefined {
   if (reserved.kind === 'unresolved') return reserved.paymentId
   if (reserved.kind !== 'held' || reserved.reservation.state === 'answered') return undefined
   return reserved.reservation.paymentId

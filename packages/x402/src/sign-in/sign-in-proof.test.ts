@@ -2,7 +2,7 @@ import { assert as assertProperty, string as fcString, property } from 'fast-che
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { hexOfBytes } from '../schemes/evm/evm-words.ts'
-import { errorOf, issuedAtMs, proofHeader, vectors, wanted } from './sign-in.fixture.ts'
+import { issuedAtMs, proofHeader, signInError, vectors, wanted } from './sign-in.fixture.ts'
 import { personalDigest, signInText } from './sign-in-message.ts'
 import { judgeSignIn } from './sign-in-proof.ts'
 
@@ -23,7 +23,7 @@ describe.each(vectors.proofs.map((vector, index) => ({ ...vector, index })))(
         nonce: info.nonce,
         issuedAtMs,
       })
-      expect(errorOf(proofHeader(index, { address: wanted.address }))).toBe('proved')
+      expect(signInError(proofHeader(index, { address: wanted.address }))).toBe('proved')
     })
   },
 )
@@ -67,32 +67,32 @@ describe('A17: why a proof is refused', () => {
     ['another version', { version: '2' }, 'sign_in_header_undecodable'],
     ['no time', { issuedAt: '22 November 2026' }, 'sign_in_header_undecodable'],
   ])('%s', (_what, change, error) => {
-    expect(errorOf(proofHeader(0, change))).toBe(error)
+    expect(signInError(proofHeader(0, change))).toBe(error)
   })
 
   test('age: 300 s, and no challenge from the future except for the skew of replicas’ clocks', () => {
-    expect(errorOf(proofHeader(1), { nowMs: issuedAtMs + 299_999 })).toBe('proved')
-    expect(errorOf(proofHeader(1), { nowMs: issuedAtMs + 300_000 })).toBe(
+    expect(signInError(proofHeader(1), { nowMs: issuedAtMs + 299_999 })).toBe('proved')
+    expect(signInError(proofHeader(1), { nowMs: issuedAtMs + 300_000 })).toBe(
       'invalid_siwx_issued_at_too_old',
     )
-    expect(errorOf(proofHeader(1), { nowMs: issuedAtMs - 5_000 })).toBe('proved')
-    expect(errorOf(proofHeader(1), { nowMs: issuedAtMs - 5_001 })).toBe(
+    expect(signInError(proofHeader(1), { nowMs: issuedAtMs - 5_000 })).toBe('proved')
+    expect(signInError(proofHeader(1), { nowMs: issuedAtMs - 5_001 })).toBe(
       'invalid_siwx_issued_at_in_future',
     )
   })
 
   test('header bombs: too large is not decoded, and no text throws', () => {
-    expect(errorOf('A'.repeat(4_097))).toBe('sign_in_header_too_large')
+    expect(signInError('A'.repeat(4_097))).toBe('sign_in_header_too_large')
     const nested = Buffer.from('['.repeat(3_000)).toString('base64').slice(0, 4_096)
-    expect(errorOf(nested)).toBe('sign_in_header_undecodable')
+    expect(signInError(nested)).toBe('sign_in_header_undecodable')
     const bomb = Array.from({ length: 1_000 }, () => 'x')
-    expect(errorOf(proofHeader(0, { resources: bomb }).slice(0, 4_096))).toBe(
+    expect(signInError(proofHeader(0, { resources: bomb }).slice(0, 4_096))).toBe(
       'sign_in_header_undecodable',
     )
     assertProperty(
       property(fcString({ maxLength: 5_000 }), (text) => {
-        expect(errorOf(text)).toMatch(/^sign_in_header_/)
-        expect(errorOf(Buffer.from(text).toString('base64'))).toMatch(/^sign_in_header_/)
+        expect(signInError(text)).toMatch(/^sign_in_header_/)
+        expect(signInError(Buffer.from(text).toString('base64'))).toMatch(/^sign_in_header_/)
       }),
     )
   })

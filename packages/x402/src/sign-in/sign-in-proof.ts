@@ -67,7 +67,7 @@ type SignInVerdict =
 export function judgeSignIn(header: string, wanted: SignInWanted): SignInVerdict {
   const proof = readProof(header)
   if (typeof proof === 'string') return { kind: 'refused', error: proof }
-  const error = refusalOf(proof, wanted)
+  const error = findRefusal(proof, wanted)
   if (error !== undefined) return { kind: 'refused', error }
   return { kind: 'proved', nonce: proof.nonce, issuedAtMs: Date.parse(proof.issuedAt) }
 }
@@ -77,11 +77,11 @@ function readProof(header: string): Proof | SignInRefusal {
   return proofSchema.safeParse(jsonOfBase64(header)).data ?? 'sign_in_header_undecodable'
 }
 
-function refusalOf(proof: Proof, wanted: SignInWanted): SignInRefusal | undefined {
+function findRefusal(proof: Proof, wanted: SignInWanted): SignInRefusal | undefined {
   const base = new URL(wanted.baseUrl)
   if (proof.domain !== base.host) return 'invalid_siwx_domain_mismatch'
   if (URL.parse(proof.uri)?.origin !== base.origin) return 'invalid_siwx_uri_mismatch'
-  const timeRefusal = timeRefusalOf(proof, wanted.nowMs)
+  const timeRefusal = findTimeRefusal(proof, wanted.nowMs)
   if (timeRefusal !== undefined) return timeRefusal
   if (proof.address !== wanted.address) return 'invalid_siwx_address'
   if (!wanted.isNonce(proof.nonce, proof.issuedAt)) return 'invalid_siwx_nonce'
@@ -90,10 +90,10 @@ function refusalOf(proof: Proof, wanted: SignInWanted): SignInRefusal | undefine
   if (!isEip155 || type !== SIGN_IN_TYPE || signatureScheme !== SIGN_IN_TYPE)
     return 'invalid_siwx_unsupported_chain'
   if (chainId !== wanted.chainId) return 'invalid_siwx_chain_id'
-  return signatureRefusalOf(proof)
+  return findSignatureRefusal(proof)
 }
 
-function timeRefusalOf(proof: Proof, nowMs: number): SignInRefusal | undefined {
+function findTimeRefusal(proof: Proof, nowMs: number): SignInRefusal | undefined {
   const { expirationTime, notBefore } = proof
   const ageMs = nowMs - Date.parse(proof.issuedAt)
   if (ageMs >= SIGN_IN_AGE_MS_MAX) return 'invalid_siwx_issued_at_too_old'
@@ -108,7 +108,7 @@ function timeRefusalOf(proof: Proof, nowMs: number): SignInRefusal | undefined {
  * The text is rebuilt from the fields, so only what was judged can have been signed. A signature has one spelling: 65
  * bytes, a low s, v 27 or 28.
  */
-function signatureRefusalOf(proof: Proof): SignInRefusal | undefined {
+function findSignatureRefusal(proof: Proof): SignInRefusal | undefined {
   if (!/^0x[0-9a-fA-F]{130}$/.test(proof.signature)) return 'invalid_siwx_malformed_signature'
   const bytes = bytesOfHex(proof.signature)
   const signature = (bytes[64] ?? 0) < 27 ? undefined : readEcdsaSignature(bytes)

@@ -40,7 +40,7 @@ export function proofHeader(index: number, change: Readonly<Record<string, unkno
 }
 
 /** The refusal of a header; `proved` if it is accepted. */
-export function errorOf(header: string, change: Partial<SignInWanted> = {}): string {
+export function signInError(header: string, change: Partial<SignInWanted> = {}): string {
   const verdict = judgeSignIn(header, { ...wanted, ...change })
   return verdict.kind === 'refused' ? verdict.error : verdict.kind
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
-import { domainOf, domainSeparator, evmSigner } from '../schemes/evm/authorization.ts'
+import { domainSeparator, evmSigner, signingDomain } from '../schemes/evm/authorization.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import type { AuthorizationKey, EvmLedger, EvmLog, EvmReceipt } from '../schemes/evm/evm-ledger.ts'
 import {
@@ -56,14 +56,14 @@ export class EvmStandIn {
       this.calls += 1
       return value()
     }
-    const blockOf = (number: bigint) => ({
+    const makeBlock = (number: bigint) => ({
       number,
       timestampSeconds: Number(number) * this.blockSeconds,
     })
     const latest = () => BigInt(Math.floor(this.nowSeconds / this.blockSeconds))
     return {
       chainId: () => answer(() => 196),
-      block: (number = latest()) => answer(() => blockOf(number)),
+      block: (number = latest()) => answer(() => makeBlock(number)),
       isAuthorizationUsed: (key) => answer(() => this.used.has(usedKey(key))),
       authorizationLogs: (key, { fromBlock, toBlock }) =>
         answer(() =>
@@ -83,7 +83,8 @@ export class EvmStandIn {
         answer(() => this.receipts.find((one) => one.transaction === transaction)),
       isValidSignature: ({ digest, signature, wallet }) =>
         answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
-      domainSeparator: () => answer(() => hexOfBytes(domainSeparator(domainOf(X_LAYER_USDT0)))),
+      domainSeparator: () =>
+        answer(() => hexOfBytes(domainSeparator(signingDomain(X_LAYER_USDT0)))),
       balanceOf: () =>
         answer(() => {
           if (this.balance === undefined) throw new LedgerUnavailable('no balance')

@@ -22,7 +22,7 @@ export type Forgery = {
 }
 
 /** A protobuf account by number. */
-export function accountOf(accountId: string): BodyJson {
+export function accountJson(accountId: string): BodyJson {
   return {
     shardNum: Long.ZERO,
     realmNum: Long.ZERO,
@@ -31,23 +31,23 @@ export function accountOf(accountId: string): BodyJson {
 }
 
 /** A line of a transfer list. */
-export function lineOf(accountId: string, tinybar: number | string): BodyJson {
-  return { accountID: accountOf(accountId), amount: Long.fromString(String(tinybar)) }
+export function lineJson(accountId: string, tinybar: number | string): BodyJson {
+  return { accountID: accountJson(accountId), amount: Long.fromString(String(tinybar)) }
 }
 
 /** The body of an honest payment of 3 HBAR as the SDK would freeze it at the stand-in's start. */
 function honestBody(node = 3): BodyJson {
   return {
     transactionID: {
-      accountID: accountOf(FEE_PAYER),
+      accountID: accountJson(FEE_PAYER),
       transactionValidStart: { seconds: Long.fromNumber(START_MS / 1_000 - 8), nanos: 7 },
     },
-    nodeAccountID: accountOf(`0.0.${node}`),
+    nodeAccountID: accountJson(`0.0.${node}`),
     transactionFee: Long.fromNumber(100_000_000),
     transactionValidDuration: { seconds: Long.fromNumber(180) },
     memo: '',
     cryptoTransfer: {
-      transfers: { accountAmounts: [lineOf(PAYER, -300_000_000), lineOf(PAY_TO, 300_000_000)] },
+      transfers: { accountAmounts: [lineJson(PAYER, -300_000_000), lineJson(PAY_TO, 300_000_000)] },
       tokenTransfers: [],
     },
   }
@@ -62,7 +62,7 @@ export async function forgeTransfer(forgery: Forgery): Promise<Uint8Array> {
       const body = edit === undefined ? honest : edit(honest, index)
       const encoded = hedera.TransactionBody.encode(body).finish()
       const bodyBytes = Buffer.concat([encoded, tail])
-      const pairs = await Promise.all(signers.map((signer) => pairOf(signer, bodyBytes)))
+      const pairs = await Promise.all(signers.map((signer) => signPair(signer, bodyBytes)))
       const sigPair = editPairs === undefined ? pairs : editPairs(pairs, index)
       const signed = { bodyBytes, sigMap: { sigPair } }
       return { signedTransactionBytes: hedera.SignedTransaction.encode(signed).finish() }
@@ -71,7 +71,7 @@ export async function forgeTransfer(forgery: Forgery): Promise<Uint8Array> {
   return hedera.TransactionList.encode({ transactionList }).finish()
 }
 
-async function pairOf(signer: HederaSigner, bodyBytes: Uint8Array): Promise<BodyJson> {
+async function signPair(signer: HederaSigner, bodyBytes: Uint8Array): Promise<BodyJson> {
   const signature = await signer.sign(bodyBytes)
   const kind = signer.keyKind === 'ecdsa' ? 'ECDSASecp256k1' : 'ed25519'
   return { pubKeyPrefix: signer.publicKey, [kind]: signature }

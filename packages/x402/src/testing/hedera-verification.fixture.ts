@@ -48,7 +48,7 @@ export async function verify(forgery: Partial<Forgery>, check: Check = {}): Prom
   return await verifyBytes(await forgeTransfer({ signers: [payer], ...forgery }), check)
 }
 
-export async function reasonOf(forgery: Partial<Forgery>, check: Check = {}): Promise<string> {
+export async function refusalReason(forgery: Partial<Forgery>, check: Check = {}): Promise<string> {
   const verification = await verify(forgery, check)
   return verification.kind === 'refused' ? verification.reason : verification.kind
 }
@@ -64,7 +64,7 @@ export function ledgerWith(account: Partial<LedgerAccount>, accountId = PAYER): 
   return ledger
 }
 
-export const keyOf = ({ keyKind: kind, publicKey }: HederaSigner): HederaKey => ({
+export const hederaKey = ({ keyKind: kind, publicKey }: HederaSigner): HederaKey => ({
   kind,
   publicKey,
 })

@@ -74,7 +74,7 @@ export async function officialServer(ledger: HederaStandIn): Promise<x402HTTPRes
 
 export function request(headers: Record<string, string> = {}) {
   const adapter: HTTPAdapter = {
-    getHeader: (name) => headerOf(headers, name),
+    getHeader: (name) => findHeader(headers, name),
     getMethod: () => 'GET',
     getPath: () => '/paid',
     getUrl: () => 'http://shop.example/paid',
@@ -84,11 +84,11 @@ export function request(headers: Record<string, string> = {}) {
   return { adapter, path: '/paid', method: 'GET' }
 }
 
-export function responseOf(result: HTTPProcessResult) {
+export function officialResponse(result: HTTPProcessResult) {
   if (result.type !== 'payment-error') throw new Error(`not refused: ${result.type}`)
   return result.response
 }
 
-export function headerOf(headers: Record<string, string>, wanted: string): string | undefined {
+export function findHeader(headers: Record<string, string>, wanted: string): string | undefined {
   return Object.entries(headers).find(([name]) => name.toLowerCase() === wanted.toLowerCase())?.[1]
 }

@@ -87,7 +87,7 @@ function openShop(options: {
   const fixture = keptAnswerFixture({ ledger, receipts: issuer })
   const { gate, job } = fixture
   const termsByPath = new Map<string, PaymentTerms>()
-  const termsOf = (path: string): PaymentTerms => {
+  const termsFor = (path: string): PaymentTerms => {
     const known = termsByPath.get(path)
     if (known !== undefined) return known
     const resource = { ...fixture.terms.resource, url: `${url}${path}` }
@@ -98,7 +98,7 @@ function openShop(options: {
   const route = (path: string) =>
     paidRoute<string, string, string>({
       gate,
-      terms: () => termsOf(path),
+      terms: () => termsFor(path),
       job: ({ body }) => {
         const fingerprint = `POST ${path} ${JSON.stringify(body)}`
         const plain = job({ fingerprint, subject: fingerprint })
@@ -112,5 +112,5 @@ function openShop(options: {
         reply.serializer(String).type('application/json; charset=utf-8').send(answer),
       decline: (reply, declined) => reply.code(409).send({ error: declined }),
     })
-  return { ...fixture, issuer, route, termsOf }
+  return { ...fixture, issuer, route, termsFor }
 }

@@ -17,18 +17,18 @@ export function encodeHeader(envelope: object): string {
 }
 
 /** The first of the terms' offers. */
-export function requirementOf(terms: PaymentTerms): PaymentRequirement {
+export function firstRequirement(terms: PaymentTerms): PaymentRequirement {
   const [requirement] = terms.requirements
   if (requirement === undefined) throw new Error('no requirement')
   return requirement
 }
 
 /** The payment that a header for the stand-in's offer carries, ignoring its time. */
-export async function paymentOf(
+export async function makePayment(
   ledger: HederaStandIn,
   { header, terms }: { readonly header: string; readonly terms: PaymentTerms },
 ): Promise<VerifiedPayment> {
-  const verified = await ledger.scheme.verify(decodeHeader(header).payload, requirementOf(terms))
+  const verified = await ledger.scheme.verify(decodeHeader(header).payload, firstRequirement(terms))
   if (verified.kind === 'refused') throw new Error(verified.reason)
   return verified.payment
 }

@@ -26,7 +26,7 @@ export function shareReservations(clock: Clock) {
 
   const inTurn = createTurns()
 
-  function storeOf(own: string): ReservationStore {
+  function openStore(own: string): ReservationStore {
     const isOwn = (paymentId: string): boolean => (owners.get(paymentId) ?? own) === own
     const isElsewhere = async (paymentId: string): Promise<boolean> =>
       !isOwn(paymentId) && !ended.has(owners.get(paymentId) ?? '') && (await isOpen(paymentId))
@@ -87,5 +87,5 @@ export function shareReservations(clock: Clock) {
       },
     }
   }
-  return { storeOf, end: (owner: string): void => void ended.add(owner) }
+  return { openStore, end: (owner: string): void => void ended.add(owner) }
 }

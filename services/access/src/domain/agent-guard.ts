@@ -4,7 +4,7 @@
  */
 import { type Clock, presentedToken } from '@tallystick/service-kit'
 import { judgeSignIn, type SignInRefusal, signInChallenge } from '@tallystick/x402'
-import { evmAddressOf } from '@tallystick/x402/hedera'
+import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import type { ReportAccessEvent } from './access-events.ts'
 import type { AgentAccounts } from './access-parts.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
@@ -142,5 +142,5 @@ async function keyError(accounts: AgentAccounts, agent: Hex): Promise<ProofError
   if (account === undefined || (account.key === null && !account.isDeleted)) return undefined
   if (account.isDeleted) return 'key_not_current'
   if (account.key?.kind !== 'ecdsa') return 'key_unsupported'
-  return evmAddressOf(account.key.publicKey) === agent ? undefined : 'key_not_current'
+  return deriveEvmAddress(account.key.publicKey) === agent ? undefined : 'key_not_current'
 }

@@ -1,7 +1,7 @@
 // Erasing a chain (C31), on either engine: all its entries are sealed under its own key. The records note the erasure, and then
 // the key is destroyed. A version leaves its place and its leaf, which cannot be guessed because of 32 random bytes. The
 // chain's head hash is removed too: it would let someone guess a short sentence.
-import { GENESIS_PREV_HASH, rootOf } from '@tallystick/hashchain'
+import { computeRoot, GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import { type DoneBy, type KeptErasure, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { NamedChain } from '../wire/record-uri.ts'
 import {
@@ -30,7 +30,7 @@ export const ERASED_HEAD = GENESIS_PREV_HASH
 
 /** The root of a chain's leaves, lower-case hex. */
 const leavesRoot = (leaves: readonly (readonly [string])[]): string =>
-  Buffer.from(rootOf(leaves.map(([leaf]) => Buffer.from(leaf, 'hex')))).toString('hex')
+  Buffer.from(computeRoot(leaves.map(([leaf]) => Buffer.from(leaf, 'hex')))).toString('hex')
 
 /** The records that a chain is erased from, or moved aside in. */
 export type MarkedStore = {

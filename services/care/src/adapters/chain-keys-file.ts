@@ -3,8 +3,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import {
-  guardsOf,
-  messageOf,
+  createGuards,
+  errorMessage,
   openDiskProbe,
   openSqliteFile,
   openSqliteRows,
@@ -43,7 +43,7 @@ export const CHAIN_KEYS = {
   Unavailable: RecordStoreUnavailable,
 } as const satisfies SqliteFileKind
 
-const { guardedNow } = guardsOf(RecordStoreUnavailable)
+const { guardedNow } = createGuards(RecordStoreUnavailable)
 
 const ADD = `INSERT INTO chain_keys SELECT $1, $2, $3
   WHERE NOT EXISTS (SELECT 1 FROM erasures WHERE chain = $1) ON CONFLICT DO NOTHING`
@@ -145,7 +145,7 @@ export async function backupChainKeys(place: ChainKeysPlace, targetPath: string)
   } catch (error) {
     // It would block the next one, and could pass for a backup.
     for (const end of ['', '-wal', '-shm']) rmSync(targetPath + end, { force: true })
-    throw new RecordStoreUnavailable(`${targetPath} could not be written: ${messageOf(error)}`, {
+    throw new RecordStoreUnavailable(`${targetPath} could not be written: ${errorMessage(error)}`, {
       cause: error,
     })
   }

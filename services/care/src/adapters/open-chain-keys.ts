@@ -1,6 +1,6 @@
 // Which place keeps the keys of chains: the PostgreSQL of CHAIN_KEYS_URL, else a file.
 import type { KeyRing } from '@tallystick/hashchain'
-import { type Secret, serverOf } from '@tallystick/service-kit'
+import { reachServer, type Secret } from '@tallystick/service-kit'
 import { type ChainKeys, type ChainKeysPlace, openChainKeys } from './chain-keys.ts'
 import { openChainKeysFile } from './chain-keys-file.ts'
 import { chainKeysPath } from './sqlite-record-database.ts'
@@ -16,7 +16,7 @@ export type KeysPlace = {
 
 /** The server, and the file beside which its newest timeline is kept. */
 const keysServer = (url: Secret, databasePath: string) => ({
-  ...serverOf(url),
+  ...reachServer(url),
   databasePath: chainKeysPath(databasePath),
 })
 
@@ -38,7 +38,7 @@ async function openKeysPlace(
   const { openChainKeysDatabase } = await import('./chain-keys-postgres.ts')
   // Keys that are only copied out of a place are where they are: that must not need the records' server.
   const records =
-    must === 'exist' || DATABASE_URL === undefined ? undefined : serverOf(DATABASE_URL)
+    must === 'exist' || DATABASE_URL === undefined ? undefined : reachServer(DATABASE_URL)
   return openChainKeysDatabase(keysServer(CHAIN_KEYS_URL, DATABASE_PATH), records)
 }
 

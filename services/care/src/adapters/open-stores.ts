@@ -16,7 +16,7 @@ import {
   type WriteTrouble,
 } from '@tallystick/journal-store'
 import type { PostgresDoor, SchemaPart } from '@tallystick/journal-store/postgres'
-import { type Clock, checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
+import { type Clock, chooseSeed, reachServer, type Secret } from '@tallystick/service-kit'
 import { type CareConfig, DEFAULT_DATABASE_PATH } from '../config.ts'
 import type { AuditTrail } from '../domain/publish-record.ts'
 import {
@@ -68,7 +68,7 @@ const prepareRecords = async (config: StoreConfig) => ({
 const loadOwner = (config: StoreConfig): StoreOwner => ({
   databasePath: config.DATABASE_PATH,
   checkpointSeed:
-    checkpointSeedOf(config) ?? loadCheckpointSeed(config.DATABASE_PATH, RecordStoreUnavailable),
+    chooseSeed(config) ?? loadCheckpointSeed(config.DATABASE_PATH, RecordStoreUnavailable),
   origin: checkpointOrigin(config.BASE_URL, config.SERVICE_NAME),
 })
 
@@ -189,7 +189,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
   if (DATABASE_URL !== undefined) {
     const { openPostgresRecordStore, openWriteProbe, PostgresDoor, ...postgres } =
       await loadPostgres()
-    const server = { noun: 'the records', ...options, ...serverOf(DATABASE_URL) }
+    const server = { noun: 'the records', ...options, ...reachServer(DATABASE_URL) }
     const door = new PostgresDoor({ ...server, Unavailable: RecordStoreUnavailable })
     const place = await openProcessPlace(door, postgres, opening)
     const opened = await openPostgresRecordStore({ ...server, door, clock: place.clock }).catch(
@@ -243,7 +243,7 @@ export async function openRecordReader(
   const options = await prepareRecords(config)
   if (DATABASE_URL === undefined) return openSqliteRecordReader(options)
   const { openPostgresRecordReader } = await loadPostgres()
-  return openPostgresRecordReader({ ...options, ...serverOf(DATABASE_URL) })
+  return openPostgresRecordReader({ ...options, ...reachServer(DATABASE_URL) })
 }
 
 /**
@@ -263,7 +263,7 @@ export async function withSideRows<Result>(
   const { schema, Unavailable } = POSTGRES_RECORDS
   const server = {
     noun: 'the records',
-    ...serverOf(DATABASE_URL),
+    ...reachServer(DATABASE_URL),
     databasePath: DATABASE_PATH,
     Unavailable,
   }
@@ -287,7 +287,7 @@ export async function moveStores(
   await using keys = config.SEAL_KEYS && (await openKeys(config, config.SEAL_KEYS))
   const heads = await (toFile === undefined ? moveToPostgres : moveToSqlite)(RECORDS_MOVE, {
     owner: loadOwner(config),
-    server: serverOf(config.DATABASE_URL),
+    server: reachServer(config.DATABASE_URL),
     filePath: toFile ?? config.DATABASE_PATH,
     keyRing: keys?.ownRing,
   })
@@ -300,7 +300,7 @@ export async function moveStores(
 /** Makes the schema in a database, or brings it up to date; its owner's URL. Rejects with RecordStoreUnavailable. */
 export async function migrateRecords(ownerUrl: Secret, part: SchemaPart): Promise<void> {
   const { migratePostgresStore, POSTGRES_RECORDS } = await loadPostgres()
-  await migratePostgresStore(POSTGRES_RECORDS, serverOf(ownerUrl), part)
+  await migratePostgresStore(POSTGRES_RECORDS, reachServer(ownerUrl), part)
 }
 
 /**
@@ -331,7 +331,7 @@ async function signAsFound(config: StoreConfig) {
   if (DATABASE_URL === undefined) return acceptSqliteBackup<Audience>(RECORDS, owner)
   await acceptKeysPlace(config)
   const { acceptPostgresBackup, POSTGRES_RECORDS } = await loadPostgres()
-  const server = serverOf(DATABASE_URL)
+  const server = reachServer(DATABASE_URL)
   return acceptPostgresBackup<Audience>(POSTGRES_RECORDS, { ...owner, ...server })
 }
 
@@ -342,7 +342,7 @@ const ignore = (): void => undefined
 async function askRecords(url: Secret) {
   const { openWriteProbe, PostgresDoor } = await loadPostgres()
   const probe = openWriteProbe(
-    new PostgresDoor({ ...serverOf(url), Unavailable: RecordStoreUnavailable }),
+    new PostgresDoor({ ...reachServer(url), Unavailable: RecordStoreUnavailable }),
     ignore,
   )
   return probe.trouble().finally(() => probe.end())
@@ -370,7 +370,7 @@ async function withRecords<Result>(
 ): Promise<Result> {
   if (DATABASE_URL === undefined) return withSqliteRecords(databasePath, run)
   const { withPostgresRecords } = await loadPostgres()
-  return withPostgresRecords({ ...serverOf(DATABASE_URL), databasePath }, run)
+  return withPostgresRecords({ ...reachServer(DATABASE_URL), databasePath }, run)
 }
 
 /** Erases a chain for good (C31). */

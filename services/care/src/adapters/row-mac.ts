@@ -2,7 +2,7 @@
 // believes for a MAC, under a key that only the service's processes have.
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { checkpointOrigin } from '@tallystick/journal-store'
-import { checkpointSeedOf } from '@tallystick/service-kit'
+import { chooseSeed } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
 
 export type RowMac = {
@@ -15,7 +15,7 @@ export function openRowMac(
   config: Pick<CareConfig, 'CHECKPOINT_KEY' | 'BASE_URL' | 'SERVICE_NAME'>,
   kind: string,
 ): RowMac | undefined {
-  const seed = checkpointSeedOf(config)
+  const seed = chooseSeed(config)
   if (seed === undefined) return undefined
   const key = Buffer.from(hkdfSync('sha256', seed, '', `tallystick care ${kind}`, 32))
   const origin = checkpointOrigin(config.BASE_URL, config.SERVICE_NAME)

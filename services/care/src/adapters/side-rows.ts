@@ -1,7 +1,7 @@
 // Rows beside the records: sessions, audit rows, revoked tokens, who read what, and webhook subscriptions. On SQLite they
 // are in a second file, on PostgreSQL in the schema of the records.
 import {
-  messageOf,
+  errorMessage,
   openSqliteFile,
   openSqliteReader,
   readSchema,
@@ -49,7 +49,7 @@ export function openSqliteSideRows(path: string, to: 'read' | 'write' = 'write')
     return new SqliteConnection(database, RecordStoreUnavailable)
   } catch (error) {
     const cause = error instanceof RecordStoreUnavailable ? error.cause : error
-    throw new RecordStoreUnavailable(messageOf(error) + explainRepair(cause, path), { cause })
+    throw new RecordStoreUnavailable(errorMessage(error) + explainRepair(cause, path), { cause })
   }
 }
 
@@ -57,7 +57,7 @@ async function orUnavailable<Result>(answer: Promise<Result>): Promise<Result> {
   try {
     return await answer
   } catch (cause) {
-    const reason = `the rows beside the records: ${messageOf(cause)}`
+    const reason = `the rows beside the records: ${errorMessage(cause)}`
     throw new RecordStoreUnavailable(reason, { cause })
   }
 }

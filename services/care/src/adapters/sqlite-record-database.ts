@@ -1,7 +1,12 @@
 // The file that holds the records (sqlite-records.schema.sql): its journals, and what its failures become. A version is one row
 // of its audience's table, and that table in order of `at` is the journal: audiences are separate down to the pages. A row's
 // body is the journal entry; nothing else stores the record's content.
-import { besideDatabase, guardsOf, readSchema, type SqliteKind } from '@tallystick/journal-store'
+import {
+  besideDatabase,
+  createGuards,
+  readSchema,
+  type SqliteKind,
+} from '@tallystick/journal-store'
 import { RecordStoreUnavailable, StoreBehind } from '../domain/record-store.ts'
 import type { Audience } from '../wire/records.ts'
 
@@ -54,4 +59,4 @@ export const RECORDS = {
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteKind<Audience>
 
-export const { guarded, guardedNow } = guardsOf(RecordStoreUnavailable)
+export const { guarded, guardedNow } = createGuards(RecordStoreUnavailable)

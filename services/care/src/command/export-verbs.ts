@@ -1,4 +1,4 @@
-import { messageOf } from '@tallystick/journal-store'
+import { errorMessage } from '@tallystick/journal-store'
 import { isoNow } from '@tallystick/service-kit'
 import {
   BadUsage,
@@ -119,7 +119,7 @@ export const importVerb: CommandVerb = {
     if (file === undefined || file === '-') throw new BadUsage('Name the export’s file.')
     const stores = await openStores(storeConfig(terminal), {
       clock: terminal.clock,
-      onProblem: (error) => terminal.printError(messageOf(error)),
+      onProblem: (error) => terminal.printError(errorMessage(error)),
     })
     try {
       const at = isoNow(terminal.clock)

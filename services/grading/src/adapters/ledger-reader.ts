@@ -3,7 +3,7 @@
  * job asks at a time, so one connection is enough on PostgreSQL, too.
  */
 import { openSqliteReader, openSqliteRows, type Rows } from '@tallystick/journal-store'
-import { Secret, serverOf } from '@tallystick/service-kit'
+import { reachServer, Secret } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerReader } from '../domain/closes/grading-store.ts'
 import type { SearchDialect } from './event-search.ts'
 import { cardSource, LedgerMemory } from './ledger-memory.ts'
@@ -51,7 +51,7 @@ async function openDatabase(databasePath: string, databaseUrl: string): Promise<
       import('@tallystick/journal-store/postgres'),
       import('./postgres-events.ts'),
     ])
-  const server = { ...serverOf(new Secret(databaseUrl)), databasePath }
+  const server = { ...reachServer(new Secret(databaseUrl)), databasePath }
   const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
   const connection = new PostgresConnection(door, {
     schema: 'grading',

@@ -9,7 +9,7 @@ import {
   type StoreOwner,
 } from '@tallystick/journal-store'
 import type { SchemaPart } from '@tallystick/journal-store/postgres'
-import { type Secret, serverOf } from '@tallystick/service-kit'
+import { reachServer, type Secret } from '@tallystick/service-kit'
 import { GradingStoreUnavailable, type LedgerVerdict } from '../domain/closes/grading-store.ts'
 import { ledgerOwner, loadPostgres, type StoreConfig } from './open-stores.ts'
 import { LEDGER, openGradingDatabase, RESERVATIONS } from './sqlite-database.ts'
@@ -44,7 +44,7 @@ export async function backupGrading({
 /** Creates or upgrades the ledger's schema; takes the owner's URL. Rejects with GradingStoreUnavailable. */
 export async function migrateLedger(ownerUrl: Secret, part: SchemaPart): Promise<void> {
   const { migratePostgresStore, POSTGRES_LEDGER } = await loadPostgres()
-  await migratePostgresStore(POSTGRES_LEDGER, serverOf(ownerUrl), part)
+  await migratePostgresStore(POSTGRES_LEDGER, reachServer(ownerUrl), part)
 }
 
 /**
@@ -57,7 +57,7 @@ export async function moveLedger(
 ) {
   const { LEDGER_MOVE, moveToPostgres, moveToSqlite } = await loadPostgres()
   const owner = ledgerOwner(config)
-  const server = serverOf(config.DATABASE_URL)
+  const server = reachServer(config.DATABASE_URL)
   if (toFile !== undefined) return moveToSqlite(LEDGER_MOVE, { owner, server, filePath: toFile })
   return moveToPostgres(LEDGER_MOVE, { owner, server, filePath: owner.databasePath })
 }
@@ -85,7 +85,7 @@ export async function acceptBackup(owner: StoreOwner, url?: Secret): Promise<Acc
 async function acceptDatabase(owner: StoreOwner, url: Secret): Promise<AcceptedJournal> {
   const { acceptPostgresBackup, openPostgresStoreReader, POSTGRES_LEDGER, POSTGRES_SQL } =
     await loadPostgres()
-  const options = { ...owner, ...serverOf(url) }
+  const options = { ...owner, ...reachServer(url) }
   const reader = await openPostgresStoreReader<'ledger'>(POSTGRES_LEDGER, {
     ...options,
     checkpoint: 'unchecked',

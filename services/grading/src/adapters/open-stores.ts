@@ -8,7 +8,7 @@ import {
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
-import { checkpointSeedOf, type Secret, serverOf } from '@tallystick/service-kit'
+import { chooseSeed, reachServer, type Secret } from '@tallystick/service-kit'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { openPolledStore, POLLER, type Polling } from './polled-store.ts'
 import {
@@ -31,8 +31,7 @@ export function ledgerOwner(config: StoreConfig): StoreOwner {
   const { BASE_URL, DATABASE_PATH: databasePath } = config
   return {
     databasePath,
-    checkpointSeed:
-      checkpointSeedOf(config) ?? loadCheckpointSeed(databasePath, GradingStoreUnavailable),
+    checkpointSeed: chooseSeed(config) ?? loadCheckpointSeed(databasePath, GradingStoreUnavailable),
     origin: checkpointOrigin(BASE_URL, 'ledger'),
   }
 }
@@ -58,7 +57,7 @@ export async function openLedger(
   const options = { ...ledgerOwner(config), ...opening }
   if (DATABASE_URL === undefined) return openSqliteGradingStore(options)
   const { openPostgresGradingStore, UPKEEP_ANSWER_MS: answerMs } = await loadPostgres()
-  return openPostgresGradingStore({ ...options, ...serverOf(DATABASE_URL), answerMs })
+  return openPostgresGradingStore({ ...options, ...reachServer(DATABASE_URL), answerMs })
 }
 
 /** What a service has open. */
@@ -104,7 +103,7 @@ export async function openStores(
     POSTGRES_LEDGER,
     PostgresDoor,
   } = await loadPostgres()
-  const server = { ...serverOf(DATABASE_URL), databasePath }
+  const server = { ...reachServer(DATABASE_URL), databasePath }
   const door = new PostgresDoor({ ...server, Unavailable: GradingStoreUnavailable })
   const ledger = await openPostgresGradingStore({ ...owner, ...server, door })
   const poller = await openPostgresLease(

@@ -2,7 +2,7 @@
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { openTornCommits } from '@tallystick/journal-store/torn-commits'
 import { systemClock } from '@tallystick/service-kit'
-import { reservationOf } from '@tallystick/x402/testing'
+import { exampleReservation } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import { type PostgresLedger, startLedgerServer } from '../testing/postgres-ledger.fixture.ts'
@@ -87,18 +87,18 @@ describe.skipIf(isSkipped)(
               torn.tearNext(how)
               return run()
             }
-            expect(await step(() => store.reserve(reservationOf(first, terms)))).toEqual({
+            expect(await step(() => store.reserve(exampleReservation(first, terms)))).toEqual({
               kind: 'reserved',
             })
             await step(() => store.markSettled(first))
             await step(() => store.keepAnswer(first, { answer: '{}', expiresAtSeconds }))
-            expect(await step(() => store.reserve(reservationOf(second, terms)))).toEqual({
+            expect(await step(() => store.reserve(exampleReservation(second, terms)))).toEqual({
               kind: 'kept',
               answer: '{}',
             })
             await step(() => store.markDelivered(second))
             const gone = `gone ${round}`
-            await store.reserve(reservationOf(gone, { fingerprint: gone }))
+            await store.reserve(exampleReservation(gone, { fingerprint: gone }))
             await step(() => store.release(gone))
             expect(await store.get(gone)).toBeUndefined()
             expect(await store.get(first)).toMatchObject({ state: 'answered', isDelivered: true })

@@ -9,7 +9,7 @@ import {
   startPostgresPair,
 } from '@tallystick/journal-store/postgres-server'
 import { Secret, systemClock } from '@tallystick/service-kit'
-import { reservationOf } from '@tallystick/x402/testing'
+import { exampleReservation } from '@tallystick/x402/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openStores, type Stores } from './open-stores.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
@@ -20,7 +20,7 @@ const COUNT = 'SELECT FROM grading.reservations'
 const isSkipped = postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined
 
 const reserve = ({ reservations }: Stores, id: string) =>
-  reservations.reserve(reservationOf(id, { fingerprint: id, keepsAnswer: true }))
+  reservations.reserve(exampleReservation(id, { fingerprint: id, keepsAnswer: true }))
 
 describe.skipIf(isSkipped)(
   `payments and an old primary${isSkipped ? ` (skipped: ${postgresMissing ?? 'DATABASE_URL is another’s server'})` : ''}`,

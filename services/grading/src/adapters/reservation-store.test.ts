@@ -7,7 +7,7 @@ import { manualClock } from '@tallystick/service-kit'
 import {
   describeReservationStore,
   describeSharedReservations,
-  reservationOf,
+  exampleReservation,
 } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
@@ -52,19 +52,21 @@ function describeStore(name: string, place: () => Promise<Place>): void {
     const { open } = await place()
     const first = await open()
     const terms = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
-    await first.reserve(reservationOf('open', terms))
+    await first.reserve(exampleReservation('open', terms))
     await first.markSettled('open')
-    await first.reserve(reservationOf('p', { keepsAnswer: true, fingerprint: 'other' }))
+    await first.reserve(exampleReservation('p', { keepsAnswer: true, fingerprint: 'other' }))
     await first.keepAnswer('p', { answer: '{"n":1}', expiresAtSeconds: START_MS / 1_000 + 1_000 })
-    await first.reserve(reservationOf('q', { keepsAnswer: true, fingerprint: 'other' }))
+    await first.reserve(exampleReservation('q', { keepsAnswer: true, fingerprint: 'other' }))
     await first.markDelivered('q')
     const before = [await first.get('p'), await first.get('q')]
     await first.close()
     const second = await open()
-    expect(await second.open()).toEqual([reservationOf('open', { ...terms, state: 'settled' })])
+    expect(await second.open()).toEqual([
+      exampleReservation('open', { ...terms, state: 'settled' }),
+    ])
     expect([await second.get('p'), await second.get('q')]).toEqual(before)
     expect(before).toMatchObject([{ isDelivered: true }, { answer: '{"n":1}', answeredBy: 'p' }])
-    const again = reservationOf('open', { fingerprint: 'else' })
+    const again = exampleReservation('open', { fingerprint: 'else' })
     expect((await second.reserve(again)).kind).toBe('held')
   })
 
@@ -78,7 +80,9 @@ function describeStore(name: string, place: () => Promise<Place>): void {
         fingerprint: `${round}`,
       } as const
       const outcomes = await Promise.all(
-        stores.map((store, index) => store.reserve(reservationOf(`p${round} ${index}`, terms))),
+        stores.map((store, index) =>
+          store.reserve(exampleReservation(`p${round} ${index}`, terms)),
+        ),
       )
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['reserved', 'unresolved'])
     }
@@ -86,19 +90,19 @@ function describeStore(name: string, place: () => Promise<Place>): void {
 
   test('when open ones are full, nothing more is reserved, and none is forgotten', async () => {
     const store = await (await place()).open({ openMax: 2 })
-    for (const id of ['a', 'b']) await store.reserve(reservationOf(id))
-    expect(await store.reserve(reservationOf('c'))).toEqual({ kind: 'full' })
+    for (const id of ['a', 'b']) await store.reserve(exampleReservation(id))
+    expect(await store.reserve(exampleReservation('c'))).toEqual({ kind: 'full' })
     expect((await store.open()).map(({ paymentId }) => paymentId)).toEqual(['a', 'b'])
   })
 
   test('one answer is given to a bounded number of unpaid payments', async () => {
     const store = await (await place()).open({ givenMax: 2 })
     const terms = { keepsAnswer: true, idempotencyKey: 'k' } as const
-    await store.reserve(reservationOf('p', terms))
+    await store.reserve(exampleReservation('p', terms))
     await store.keepAnswer('p', { answer: '{}', expiresAtSeconds: START_MS / 1_000 + 1_000 })
     const kinds: string[] = []
     for (const id of ['a', 'b', 'c'])
-      kinds.push((await store.reserve(reservationOf(id, terms))).kind)
+      kinds.push((await store.reserve(exampleReservation(id, terms))).kind)
     expect(kinds).toEqual(['kept', 'kept', 'full'])
     expect(await store.get('c')).toBeUndefined()
   })
@@ -110,7 +114,7 @@ function describeStore(name: string, place: () => Promise<Place>): void {
     for (const step of [
       () => store.get('p'),
       () => store.open(),
-      () => store.reserve(reservationOf('p')),
+      () => store.reserve(exampleReservation('p')),
       () => store.release('p'),
     ])
       await expect(step()).rejects.toThrow(GradingStoreUnavailable)
@@ -204,7 +208,7 @@ describe.skipIf(postgresMissing !== undefined)(
         )
       for (let round = 0; round < 10; round += 1) {
         const ids = Array.from({ length: 20 }, (_, at) => `p${round} ${at}`)
-        const reserved = ids.map((id) => store.reserve(reservationOf(id, { fingerprint: id })))
+        const reserved = ids.map((id) => store.reserve(exampleReservation(id, { fingerprint: id })))
         await cut()
         expect(new Set((await Promise.all(reserved)).map(({ kind }) => kind))).toEqual(
           new Set(['reserved']),

@@ -13,7 +13,7 @@ import type { Clock } from '@tallystick/service-kit'
 import {
   addGuess,
   type Guesses,
-  payerKeyOf,
+  payerKey,
   type Reservation,
   type ReservationStore,
   type ReserveLimits,
@@ -106,7 +106,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
   async function weigh(query: SqlQuery, wanted: Reservation) {
     const { fingerprint, idempotencyKey, keepsAnswer } = wanted
     if (keepsAnswer === undefined) return { kind: 'none' as const }
-    const payer = payerKeyOf(wanted)
+    const payer = payerKey(wanted)
     const [sameKey, sameFingerprint] = await Promise.all([
       idempotencyKey === undefined ? undefined : findRow(query, say.byKey, [payer, idempotencyKey]),
       findRow(query, say.byFingerprint, [payer, fingerprint]),
@@ -128,7 +128,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
       ])
     }
     const [, , found, verdict] = await Promise.all([
-      holdPayer(query, payerKeyOf(wanted)),
+      holdPayer(query, payerKey(wanted)),
       query(say.takeOver, [wanted.paymentId, owner]),
       findRow(query, say.find, [wanted.paymentId, nowSeconds, owner]),
       weigh(query, wanted),
@@ -154,7 +154,7 @@ function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, 
     if ((await counted(query, say.countOpen)) >= limits.openMax) return { kind: 'full' }
     const elsewhere =
       reserveLimits &&
-      (await query<{ body: string }>(say.unsettledElsewhere, [payerKeyOf(wanted), owner]))
+      (await query<{ body: string }>(say.unsettledElsewhere, [payerKey(wanted), owner]))
     if (reserveLimits !== undefined && (elsewhere?.length ?? 0) > reserveLimits.elsewhereMax)
       return { kind: 'crowded' }
     await insert(wanted)
@@ -355,7 +355,7 @@ function reservationOf(row: ReservationRow): Reservation {
 const reservationCells = (reservation: Reservation) =>
   [
     reservation.paymentId,
-    payerKeyOf(reservation),
+    payerKey(reservation),
     reservation.fingerprint,
     reservation.idempotencyKey ?? null,
     reservation.keepsAnswer === undefined ? 0 : 1,

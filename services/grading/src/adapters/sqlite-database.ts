@@ -5,7 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import {
   besideDatabase,
-  guardsOf,
+  createGuards,
   openSqliteFile,
   readSchema,
   type SqliteFileKind,
@@ -66,4 +66,4 @@ export const openGradingDatabase = (path: string): DatabaseSync => openSqliteFil
 export const openReservationDatabase = (databasePath: string): DatabaseSync =>
   openSqliteFile(besideDatabase(databasePath, '.payments') ?? databasePath, RESERVATIONS)
 
-export const { guardedNow } = guardsOf(GradingStoreUnavailable)
+export const { guardedNow } = createGuards(GradingStoreUnavailable)

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock } from '@tallystick/service-kit'
-import { reservationOf } from '@tallystick/x402/testing'
+import { exampleReservation } from '@tallystick/x402/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { LEDGER_MOVE } from '../adapters/move-ledger.ts'
 import { openSqliteReservationStore } from '../adapters/reservation-store.ts'
@@ -178,7 +178,9 @@ describe.skipIf(postgresMissing !== undefined)(
       const payments = openSqliteReservationStore({ databasePath: DATABASE_PATH, clock })
       const kept = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
       for (const id of ['open', 'answered'])
-        await payments.reserve(reservationOf(id, { ...kept, fingerprint: id, idempotencyKey: id }))
+        await payments.reserve(
+          exampleReservation(id, { ...kept, fingerprint: id, idempotencyKey: id }),
+        )
       await payments.keepAnswer('answered', { answer: '{}', expiresAtSeconds: NOW_MS })
       const open = await payments.open()
       await payments.close()

@@ -68,7 +68,7 @@ const TRANSFER_TYPE = keccakOfText(
 )
 
 /** The signing domain of an asset. Throws RangeError if its network is not `eip155:…`. */
-export function domainOf(asset: Omit<EvmAsset, 'decimals'>): SigningDomain {
+export function signingDomain(asset: Omit<EvmAsset, 'decimals'>): SigningDomain {
   const chainId = evmChainId(asset.network)
   if (chainId === undefined) throw new RangeError(`${asset.network} is not an EVM network`)
   const { address: verifyingContract, name, version } = asset

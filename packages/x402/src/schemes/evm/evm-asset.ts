@@ -38,7 +38,7 @@ export function evmChainId(network: string): number | undefined {
 }
 
 /** The asset with that network and address, whatever the address's case. */
-export function assetOf(
+export function findAsset(
   assets: readonly EvmAsset[],
   wanted: { readonly network: string; readonly asset: string },
 ): EvmAsset | undefined {
@@ -56,7 +56,7 @@ export function parseEvmAsset(text: string, network: string): EvmAsset | undefin
   const [address = '', name, version, decimals, ...rest] = text.trim().split('/')
   if (!isEvmAddress(address) || rest.length > 0 || evmChainId(network) === undefined)
     return undefined
-  if (name === undefined) return assetOf([X_LAYER_USDT0], { network, asset: address })
+  if (name === undefined) return findAsset([X_LAYER_USDT0], { network, asset: address })
   if (name === '' || version === undefined || version === '') return undefined
   if (decimals === undefined || !/^(?:\d|[1-6]\d|7[0-7])$/.test(decimals)) return undefined
   return { network, address, name, version, decimals: Number(decimals) }

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { createJsonRpc } from '../../json-rpc.ts'
 import type { VerifiedPayment } from '../../payment.ts'
 import { LedgerUnavailable } from '../payment-scheme.ts'
-import { domainOf, domainSeparator } from './authorization.ts'
+import { domainSeparator, signingDomain } from './authorization.ts'
 import { type EvmAsset, evmChainId } from './evm-asset.ts'
 import {
   AUTHORIZATION_CANCELED_TOPIC,
@@ -76,13 +76,13 @@ export const TRANSFER_GAS_MAX = 250_000n
 const VALID_SIGNATURE = '0x1626ba7e'.padEnd(66, '0')
 
 /** The four bytes that select a function. */
-const selectorOf = (signature: string): Buffer => keccakOfText(signature).subarray(0, 4)
+const functionSelector = (signature: string): Buffer => keccakOfText(signature).subarray(0, 4)
 
 const SELECTORS = {
-  authorizationState: selectorOf('authorizationState(address,bytes32)'),
-  balanceOf: selectorOf('balanceOf(address)'),
-  domainSeparator: selectorOf('DOMAIN_SEPARATOR()'),
-  isValidSignature: selectorOf('isValidSignature(bytes32,bytes)'),
+  authorizationState: functionSelector('authorizationState(address,bytes32)'),
+  balanceOf: functionSelector('balanceOf(address)'),
+  domainSeparator: functionSelector('DOMAIN_SEPARATOR()'),
+  isValidSignature: functionSelector('isValidSignature(bytes32,bytes)'),
 }
 
 /** A public node answers in 0.1 to 1 s. */
@@ -273,7 +273,7 @@ export async function checkEvmDomain(
     const chainId = await ledger.chainId()
     if (chainId !== evmChainId(asset.network)) return { kind: 'wrong_chain', chainId }
     const found = await ledger.domainSeparator(asset.address)
-    const expected = hexOfBytes(domainSeparator(domainOf(asset)))
+    const expected = hexOfBytes(domainSeparator(signingDomain(asset)))
     return found === expected ? { kind: 'right' } : { kind: 'wrong_domain', found, expected }
   } catch (cause) {
     if (!(cause instanceof LedgerUnavailable)) throw cause

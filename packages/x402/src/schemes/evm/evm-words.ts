@@ -47,13 +47,13 @@ export function addressTopic(address: string): Hex {
   return hexOfBytes(addressWord(address))
 }
 
-const topicOf = (event: string): Hex => hexOfBytes(keccakOfText(event))
+const eventTopic = (event: string): Hex => hexOfBytes(keccakOfText(event))
 
 /** EIP-3009's event of a used nonce. */
-export const AUTHORIZATION_USED_TOPIC = topicOf('AuthorizationUsed(address,bytes32)')
+export const AUTHORIZATION_USED_TOPIC = eventTopic('AuthorizationUsed(address,bytes32)')
 
 /** EIP-3009's event of a nonce cancelled by its owner. */
-export const AUTHORIZATION_CANCELED_TOPIC = topicOf('AuthorizationCanceled(address,bytes32)')
+export const AUTHORIZATION_CANCELED_TOPIC = eventTopic('AuthorizationCanceled(address,bytes32)')
 
 /** ERC-20's event of a transfer. */
-export const TRANSFER_TOPIC = topicOf('Transfer(address,address,uint256)')
+export const TRANSFER_TOPIC = eventTopic('Transfer(address,address,uint256)')

@@ -17,15 +17,15 @@ import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import { type PaymentScheme, SALE_MARGIN_SECONDS, type Verification } from '../payment-scheme.ts'
 import {
   authorizationDigest,
-  domainOf,
   domainSeparator,
   type EvmPayload,
   readEcdsaSignature,
   readEvmPayload,
   recoverSigner,
+  signingDomain,
   type TransferAuthorization,
 } from './authorization.ts'
-import { assetOf, type EvmAsset, evmChainId, isEvmAddress } from './evm-asset.ts'
+import { type EvmAsset, evmChainId, findAsset, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
 import type { Hex } from './evm-words.ts'
 import {
@@ -164,7 +164,7 @@ export class ExactEvmServer implements SchemeNetworkServer {
    */
   async parsePrice(price: Price, network: Network): Promise<AssetAmount> {
     if (typeof price === 'object') {
-      const isKnown = assetOf(this.#assets, { network, asset: price.asset }) !== undefined
+      const isKnown = findAsset(this.#assets, { network, asset: price.asset }) !== undefined
       if (isKnown && /^\d+$/.test(price.amount)) return price
       throw new RangeError('a price is { asset, amount } of a known asset, in base units')
     }
@@ -177,14 +177,14 @@ export class ExactEvmServer implements SchemeNetworkServer {
   }
 
   getAssetDecimals(asset: string, network: Network): number | undefined {
-    return assetOf(this.#assets, { network, asset })?.decimals
+    return findAsset(this.#assets, { network, asset })?.decimals
   }
 
   /** Adds the token's signing domain, without which a client cannot sign. Throws for an unknown asset. */
   async enhancePaymentRequirements(
     requirements: PaymentRequirements,
   ): Promise<PaymentRequirements> {
-    const asset = assetOf(this.#assets, requirements)
+    const asset = findAsset(this.#assets, requirements)
     if (asset === undefined) throw new Error('the asset of this requirement is not known')
     const { name, version } = asset
     return { ...requirements, extra: { name, version, ...requirements.extra } }
@@ -252,7 +252,7 @@ function readRequirement(
   const { amount, extra, maxTimeoutSeconds, network, payTo, scheme } = requirement
   if (scheme !== 'exact') return refused('unsupported_scheme')
   if (evmChainId(network) === undefined) return refused('network_mismatch')
-  const asset = assetOf(context.assets, requirement)
+  const asset = findAsset(context.assets, requirement)
   if (asset === undefined) return refused('invalid_asset')
   if (!AMOUNT.test(amount) || BigInt(amount) >= 1n << 256n) return refused('invalid_amount')
   if ((extra['assetTransferMethod'] ?? 'eip3009') !== 'eip3009') {
@@ -296,7 +296,7 @@ function judge(
 export function isSignedByKey(asset: EvmAsset, { authorization, signature }: EvmPayload): boolean {
   const ecdsa = readEcdsaSignature(signature)
   if (ecdsa === undefined) return false
-  const digest = authorizationDigest(separatorOf(asset), authorization)
+  const digest = authorizationDigest(computeSeparator(asset), authorization)
   return recoverSigner(digest, ecdsa) === authorization.from
 }
 
@@ -305,15 +305,15 @@ async function isSignedByContract(
   { authorization, signature }: EvmPayload,
   ledger: EvmVerificationContext['ledger'],
 ): Promise<boolean> {
-  const digest = authorizationDigest(separatorOf(asset), authorization)
+  const digest = authorizationDigest(computeSeparator(asset), authorization)
   const token = asset.address.toLowerCase()
   return await ledger.isValidSignature({ wallet: authorization.from, token, digest, signature })
 }
 
-function separatorOf(asset: EvmAsset): Buffer {
+function computeSeparator(asset: EvmAsset): Buffer {
   const known = separators.get(asset)
   if (known !== undefined) return known
-  const made = domainSeparator(domainOf(asset))
+  const made = domainSeparator(signingDomain(asset))
   separators.set(asset, made)
   return made
 }

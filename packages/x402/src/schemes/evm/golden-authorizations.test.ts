@@ -43,7 +43,7 @@ type Vector = {
 const file = new URL('../../../vectors/evm-authorization.json', import.meta.url)
 const { vectors } = JSON.parse(readFileSync(file, 'utf8')) as { vectors: readonly Vector[] }
 
-function messageOf({ message }: Vector): TransferAuthorization {
+function readMessage({ message }: Vector): TransferAuthorization {
   const { validAfter, validBefore, value } = message
   return {
     ...message,
@@ -59,7 +59,7 @@ describe.each(vectors)('golden: $title', (vector) => {
   })
 
   test('the digest is the one wallets sign', () => {
-    const digest = authorizationDigest(domainSeparator(vector.domain), messageOf(vector))
+    const digest = authorizationDigest(domainSeparator(vector.domain), readMessage(vector))
     expect(hexOfBytes(digest)).toBe(vector.digest)
   })
 
@@ -69,7 +69,7 @@ describe.each(vectors)('golden: $title', (vector) => {
       domain: vector.domain,
       types: TRANSFER_TYPES,
       primaryType: 'TransferWithAuthorization',
-      message: messageOf(vector),
+      message: readMessage(vector),
     } as const
     expect(await signer.signTypedData(typedData)).toBe(vector.signature)
     const signature = readEcdsaSignature(bytesOfHex(vector.signature))

@@ -1,18 +1,18 @@
 export { createOkxFacilitator, OKX_URL } from '../../facilitators/okx-facilitator.ts'
 export {
   authorizationDigest,
-  domainOf,
   domainSeparator,
   type EvmPayload,
   evmSigner,
   readEcdsaSignature,
   readEvmPayload,
   recoverSigner,
+  signingDomain,
 } from './authorization.ts'
 export {
-  assetOf,
   type EvmAsset,
   evmChainId,
+  findAsset,
   isEvmAddress,
   parseEvmAsset,
   X_LAYER_NETWORK,

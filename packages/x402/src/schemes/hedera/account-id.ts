@@ -16,7 +16,7 @@ export function isAccountId(text: string): boolean {
 
 /** The `0x` address of an account without an EVM alias: its number in the last 8 bytes. */
 export function longZeroAddress(accountId: string): `0x${string}` {
-  const [shard, realm, number] = partsOf(accountId)
+  const [shard, realm, number] = splitAccountId(accountId)
   const value = (shard << 128n) | (realm << 64n) | number
   return `0x${value.toString(16).padStart(40, '0')}`
 }
@@ -52,11 +52,13 @@ export const isAlias = (name: string): boolean => !name.includes('.')
 
 /** Writes a protobuf AccountID for `shard.realm.num`. Throws RangeError for any other text. */
 export function writeAccountId(accountId: string): Uint8Array {
-  return joinBytes(partsOf(accountId).map((part, index) => writeVarintField(index + 1, part)))
+  return joinBytes(
+    splitAccountId(accountId).map((part, index) => writeVarintField(index + 1, part)),
+  )
 }
 
 /** Shard, realm and number. */
-function partsOf(accountId: string): [bigint, bigint, bigint] {
+function splitAccountId(accountId: string): [bigint, bigint, bigint] {
   const match = ACCOUNT_ID.exec(accountId)
   if (match === null) throw new RangeError(`not an account id: ${accountId.slice(0, 64)}`)
   const [, shard = '0', realm = '0', number = '0'] = match

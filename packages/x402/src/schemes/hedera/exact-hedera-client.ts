@@ -116,13 +116,13 @@ export class ExactHederaClient implements SchemeNetworkClient {
       payTo,
       amountTinybar: BigInt(amount),
       feeMaxTinybar: FEE_MAX_TINYBAR,
-      validDurationSeconds: durationOf(maxTimeoutSeconds),
+      validDurationSeconds: validDuration(maxTimeoutSeconds),
       memo,
     }
   }
 }
 
-function durationOf(maxTimeoutSeconds: number): number {
+function validDuration(maxTimeoutSeconds: number): number {
   const wanted = Math.floor(maxTimeoutSeconds) + BACKDATED_SECONDS
   return Math.min(Math.max(wanted, VALID_DURATION_SECONDS_MIN), VALID_DURATION_SECONDS_MAX)
 }

@@ -82,7 +82,7 @@ export async function findHederaPayment(
   )
   const success = records.find((record) => record.result === 'SUCCESS')
   if (success !== undefined) {
-    return isRecordOf(success, payment)
+    return isRecordFor(success, payment)
       ? {
           kind: 'landed',
           transaction: success.transactionId,
@@ -96,7 +96,7 @@ export async function findHederaPayment(
   return isNever ? { kind: 'never' } : { kind: 'unknown' }
 }
 
-function isRecordOf(record: LedgerRecord, payment: VerifiedPayment): boolean {
+function isRecordFor(record: LedgerRecord, payment: VerifiedPayment): boolean {
   const net = netByAccount(record)
   return (
     net.get(payment.payTo) === payment.amount &&

@@ -91,7 +91,7 @@ export function isSignedByHollow(body: SignedBody, evmAddress: string): boolean 
     ({ kind, prefix, signature }) =>
       kind === 'ecdsa' &&
       prefix.length === 33 &&
-      evmAddressOf(prefix) === evmAddress &&
+      deriveEvmAddress(prefix) === evmAddress &&
       isSignature(body, { kind, publicKey: prefix }, signature),
   )
 }
@@ -108,7 +108,7 @@ export function isSignedByAnother(body: SignedBody, key: HederaKey | null): bool
 }
 
 /** The EVM address of a secp256k1 public key, lower case; undefined if the bytes are not a point on the curve. */
-export function evmAddressOf(publicKey: Uint8Array): `0x${string}` | undefined {
+export function deriveEvmAddress(publicKey: Uint8Array): `0x${string}` | undefined {
   const point = secp256k1.point(publicKey)
   return point === undefined ? undefined : addressOfPoint(point)
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, sign } from 'node:crypto'
 import { ED25519_PKCS8, neededPrivateKey } from '../../private-key.ts'
 import { keccak, secp256k1 } from '../../secp256k1.ts'
 import type { HederaSigner } from './exact-hedera-client.ts'
-import { evmAddressOf } from './hedera-key.ts'
+import { deriveEvmAddress } from './hedera-key.ts'
 
 /**
  * A signer for a private key in hex: 32 raw bytes (with or without `0x`), read as an ECDSA key unless `keyKind` says
@@ -25,7 +25,7 @@ export function hederaSigner(options: {
       accountId,
       keyKind,
       publicKey,
-      evmAddress: evmAddressOf(publicKey),
+      evmAddress: deriveEvmAddress(publicKey),
       sign: (body) => secp256k1.sign(keccak(body), bytes).rs,
     }
   }

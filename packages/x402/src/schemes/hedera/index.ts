@@ -18,7 +18,7 @@ export {
   TINYBAR_PER_HBAR,
   VALID_DURATION_SECONDS_MAX,
 } from './hbar.ts'
-export { evmAddressOf } from './hedera-key.ts'
+export { deriveEvmAddress } from './hedera-key.ts'
 export { hederaSigner } from './hedera-signer.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'

@@ -130,7 +130,7 @@ export function netByAccount(record: LedgerRecord): Map<string, bigint> {
     net.set(account, (net.get(account) ?? 0n) + tinybar)
   }
   for (const { accountId, amountTinybar } of record.transfers) add(accountId, amountTinybar)
-  for (const { accountId, amountTinybar } of feesOf(record)) add(accountId, amountTinybar)
+  for (const { accountId, amountTinybar } of listFees(record)) add(accountId, amountTinybar)
   for (const { accountId, amountTinybar } of record.rewards) {
     add(accountId, -amountTinybar)
     add(STAKING_REWARD_ACCOUNT, amountTinybar)
@@ -142,7 +142,7 @@ export function netByAccount(record: LedgerRecord): Map<string, bigint> {
  * Who bore the fee: the account in the transaction id. In an Ethereum transaction that account is a relay, and the sender
  * pays the gas, in full or whatever the relay does not cover.
  */
-function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinybar: bigint }[] {
+function listFees(record: LedgerRecord): readonly { accountId: string; amountTinybar: bigint }[] {
   const { feePayer: accountId, feeTinybar, name, transfers } = record
   if (name !== 'ETHEREUMTRANSACTION') return [{ accountId, amountTinybar: feeTinybar }]
   const debits = transfers.filter(({ amountTinybar }) => amountTinybar < 0n)
@@ -156,7 +156,7 @@ function feesOf(record: LedgerRecord): readonly { accountId: string; amountTinyb
 
 /** The part of a record's fee that an account bore, tinybar. */
 export function feeBorneBy(record: LedgerRecord, accountId: string): bigint {
-  return feesOf(record)
+  return listFees(record)
     .filter((share) => share.accountId === accountId)
     .reduce((sum, { amountTinybar }) => sum + amountTinybar, 0n)
 }

@@ -17,10 +17,10 @@ import {
   PAYER,
 } from '../../testing/hedera-stand-in.fixture.ts'
 import {
-  headerOf,
+  findHeader,
+  officialResponse,
   officialServer,
   request,
-  responseOf,
 } from '../../testing/official-server.fixture.ts'
 import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient } from './exact-hedera-client.ts'
@@ -113,10 +113,12 @@ describe('X12: the official server and facilitator classes accept our scheme unc
     const ledger = new HederaStandIn()
     const http = await officialServer(ledger)
     const unpaid = await http.processHTTPRequest(request())
-    const challenge = responseOf(unpaid)
+    const challenge = officialResponse(unpaid)
     expect(challenge.status).toBe(402)
     const client = new x402HTTPClient(official(ledger))
-    const required = client.getPaymentRequiredResponse((name) => headerOf(challenge.headers, name))
+    const required = client.getPaymentRequiredResponse((name) =>
+      findHeader(challenge.headers, name),
+    )
     expect(required.accepts[0]).toMatchObject({
       scheme: 'exact',
       network: NETWORK,

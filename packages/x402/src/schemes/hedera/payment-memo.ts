@@ -1,5 +1,5 @@
 /** Memos that a payer or the seller signs: whom a payment buys for (X10), and which credit a transfer refunds (A15). */
-import { canonicalTextOf, canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
+import { canonicalText, canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 
 const AGENT_PREFIX = 'x402:'
 const REFUND_PREFIX = 'refund:'
@@ -19,7 +19,7 @@ export function agentOfMemo(memo: string): `0x${string}` | undefined {
 
 /** The memo of a refund's transfer (A15). `transactionId` is the refunded credit's, in either spelling. */
 export function refundMemo(transactionId: string): string {
-  return `${REFUND_PREFIX}${canonicalTextOf(transactionId)}`
+  return `${REFUND_PREFIX}${canonicalText(transactionId)}`
 }
 
 /** The canonical id of the transaction that a transfer with this memo refunds, or undefined (A15). */

@@ -1,5 +1,5 @@
 import { keccak } from '../../secp256k1.ts'
-import { canonicalTextOf } from './transaction-id.ts'
+import { canonicalText } from './transaction-id.ts'
 
 /** A purchase's name on the contract: the canonical text and its hash (A2). */
 export type PaymentReference = {
@@ -11,6 +11,6 @@ export type PaymentReference = {
 
 /** The payment reference of a transaction id in either spelling (A2). Throws RangeError for anything else. */
 export function paymentReference(transactionId: string): PaymentReference {
-  const text = canonicalTextOf(transactionId)
+  const text = canonicalText(transactionId)
   return { text, hash: `0x${keccak(Buffer.from(text)).toString('hex')}` }
 }

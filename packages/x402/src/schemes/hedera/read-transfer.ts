@@ -94,7 +94,7 @@ function readEntry(bytes: Uint8Array) {
   const nodeAccountId = readAccountName(required(body.bytes(2)))
   if (isAlias(nodeAccountId)) throw invalidShape()
   const signatures = readSignatures(signed.bytes(2) ?? new Uint8Array())
-  return { signed: { nodeAccountId, bodyBytes, signatures }, body, common: commonOf(body) }
+  return { signed: { nodeAccountId, bodyBytes, signatures }, body, common: readCommonFields(body) }
 }
 
 /** Field numbers of TransactionBody. All but 3 and 5 are bytes. */
@@ -124,7 +124,7 @@ function readBody(bodyBytes: Uint8Array): Body {
 }
 
 /** The body's fields except the node, in one order, so that bodies can be compared. */
-function commonOf(body: Body): Uint8Array {
+function readCommonFields(body: Body): Uint8Array {
   const empty = new Uint8Array()
   const lengthPrefixed = [1, 4, 6, 14].flatMap((field) => {
     const bytes = body.bytes(field) ?? empty

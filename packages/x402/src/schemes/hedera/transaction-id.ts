@@ -44,7 +44,7 @@ export function mirrorTransactionId(id: TransactionId): string {
 }
 
 /** The canonical text of an id in either spelling. Throws RangeError for anything else. */
-export function canonicalTextOf(transactionId: string): string {
+export function canonicalText(transactionId: string): string {
   const id = parseTransactionId(transactionId)
   if (id === undefined) throw new RangeError(`not a transaction id: ${transactionId.slice(0, 64)}`)
   return canonicalTransactionId(id)

@@ -35,7 +35,7 @@ const draft: fc.Arbitrary<TransferDraft> = fc.record({
 const nodes = fc.uniqueArray(fc.integer({ min: 3, max: 40 }), { minLength: 1, maxLength: 10 })
 
 const long = (value: bigint): Long => Long.fromString(value.toString())
-const numberOf = (accountId: string): bigint => BigInt(accountId.slice(4))
+const readNumber = (accountId: string): bigint => BigInt(accountId.slice(4))
 
 describe('our writer, read by @hiero-ledger/proto', () => {
   test('a body means what the draft says', () => {
@@ -43,7 +43,7 @@ describe('our writer, read by @hiero-ledger/proto', () => {
       fc.property(draft, (drawn) => {
         const body = hedera.TransactionBody.decode(writeTransferBody(drawn, '0.0.3'))
         expect(String(body.transactionID?.accountID?.accountNum)).toBe(
-          numberOf(drawn.transactionId.accountId).toString(),
+          readNumber(drawn.transactionId.accountId).toString(),
         )
         expect(String(body.transactionID?.transactionValidStart?.seconds)).toBe(
           drawn.transactionId.validStartSeconds.toString(),
@@ -61,8 +61,8 @@ describe('our writer, read by @hiero-ledger/proto', () => {
             String(line.amount),
           ]),
         ).toEqual([
-          [numberOf(drawn.payer).toString(), (-drawn.amountTinybar).toString()],
-          [numberOf(drawn.payTo).toString(), drawn.amountTinybar.toString()],
+          [readNumber(drawn.payer).toString(), (-drawn.amountTinybar).toString()],
+          [readNumber(drawn.payTo).toString(), drawn.amountTinybar.toString()],
         ])
       }),
     )
@@ -143,7 +143,7 @@ describe('our reader', () => {
         const id = (accountId: string) => ({
           shardNum: Long.ZERO,
           realmNum: Long.ZERO,
-          accountNum: long(numberOf(accountId)),
+          accountNum: long(readNumber(accountId)),
         })
         const bodyBytes = hedera.TransactionBody.encode({
           transactionID: {

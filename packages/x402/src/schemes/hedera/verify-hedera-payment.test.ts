@@ -3,7 +3,7 @@ import { AccountId, Hbar, PrivateKey, TransactionId, TransferTransaction } from 
 import { describe, expect, test } from 'vitest'
 import type { PaymentRequirement } from '../../payment.ts'
 import { SECP256K1_ORDER } from '../../secp256k1.ts'
-import { type BodyJson, lineOf } from '../../testing/forged-transfer.fixture.ts'
+import { type BodyJson, lineJson } from '../../testing/forged-transfer.fixture.ts'
 import {
   FEE_PAYER,
   HederaStandIn,
@@ -14,12 +14,12 @@ import {
 import {
   at,
   edPayer,
-  keyOf,
+  hederaKey,
   ledgerWith,
   NOW_SECONDS,
   offer,
   payer,
-  reasonOf,
+  refusalReason,
   stranger,
   verify,
   verifyBytes,
@@ -73,27 +73,27 @@ describe('valid', () => {
       .setNodeAccountIds([new AccountId(3)])
       .freeze()
     await transaction.sign(key)
-    const ledger = ledgerWith({ key: keyOf(edPayer) })
+    const ledger = ledgerWith({ key: hederaKey(edPayer) })
     expect((await verifyBytes(transaction.toBytes(), { ledger })).kind).toBe('valid')
   })
 
   test('signed with a short key prefix, as the network allows', async () => {
     const editPairs = (pairs: BodyJson[]): BodyJson[] =>
       pairs.map((pair) => ({ ...pair, pubKeyPrefix: payer.publicKey.subarray(0, 4) }))
-    expect(await reasonOf({ editPairs })).toBe('valid')
+    expect(await refusalReason({ editPairs })).toBe('valid')
   })
 
   test('signed with a high-s ECDSA signature, which the network accepts', async () => {
     const editPairs = (pairs: BodyJson[]): BodyJson[] =>
       pairs.map((pair) => ({ ...pair, ECDSASecp256k1: toHighS(pair['ECDSASecp256k1']) }))
-    expect(await reasonOf({ editPairs })).toBe('valid')
+    expect(await refusalReason({ editPairs })).toBe('valid')
   })
 
   test('payer named by its EVM address: normalised through the mirror', async () => {
     const alias = Buffer.from(payer.evmAddress?.slice(2) ?? '', 'hex')
     const lines = [
-      { ...lineOf(PAYER, -300_000_000), accountID: { alias } },
-      lineOf(PAY_TO, 300_000_000),
+      { ...lineJson(PAYER, -300_000_000), accountID: { alias } },
+      lineJson(PAY_TO, 300_000_000),
     ]
     expect(await verify({ edit: withLines(lines) })).toMatchObject({
       kind: 'valid',
@@ -105,10 +105,10 @@ describe('valid', () => {
     const ledger = ledgerWith({ evmAddress: `0x${'77'.repeat(20)}` }, PAY_TO)
     const alias = Buffer.alloc(20, 0x77)
     const lines = [
-      lineOf(PAYER, -300_000_000),
-      { ...lineOf(PAY_TO, 300_000_000), accountID: { alias } },
+      lineJson(PAYER, -300_000_000),
+      { ...lineJson(PAY_TO, 300_000_000), accountID: { alias } },
     ]
-    expect(await reasonOf({ edit: withLines(lines) }, { ledger })).toBe('valid')
+    expect(await refusalReason({ edit: withLines(lines) }, { ledger })).toBe('valid')
   })
 
   test('payer named by its key alias, as the mirror spells it', async () => {
@@ -118,10 +118,10 @@ describe('valid', () => {
     if (account === undefined) throw new Error('no payer')
     ledger.accounts.set(toBase32(alias), account)
     const lines = [
-      { ...lineOf(PAYER, -300_000_000), accountID: { alias } },
-      lineOf(PAY_TO, 300_000_000),
+      { ...lineJson(PAYER, -300_000_000), accountID: { alias } },
+      lineJson(PAY_TO, 300_000_000),
     ]
-    expect(await reasonOf({ edit: withLines(lines) }, { ledger })).toBe('valid')
+    expect(await refusalReason({ edit: withLines(lines) }, { ledger })).toBe('valid')
     expect(toBase32(alias)).toMatch(/^HIQ[A-Z2-7]{53}$/)
   })
 
@@ -129,15 +129,17 @@ describe('valid', () => {
     const evmAddress = payer.evmAddress
     if (evmAddress === undefined) throw new Error('no address')
     const ledger = ledgerWith({ evmAddress, key: null })
-    expect(await reasonOf({}, { ledger })).toBe('valid')
+    expect(await refusalReason({}, { ledger })).toBe('valid')
   })
 
   test('a key list signed by all, a threshold key by enough', async () => {
-    const keys = [keyOf(payer), keyOf(edPayer), keyOf(stranger)]
+    const keys = [hederaKey(payer), hederaKey(edPayer), hederaKey(stranger)]
     const two = ledgerWith({ key: { kind: 'threshold', threshold: 2, keys } })
-    expect(await reasonOf({ signers: [payer, edPayer] }, { ledger: two })).toBe('valid')
+    expect(await refusalReason({ signers: [payer, edPayer] }, { ledger: two })).toBe('valid')
     const all = ledgerWith({ key: { kind: 'threshold', threshold: 3, keys } })
-    expect(await reasonOf({ signers: [payer, edPayer, stranger] }, { ledger: all })).toBe('valid')
+    expect(await refusalReason({ signers: [payer, edPayer, stranger] }, { ledger: all })).toBe(
+      'valid',
+    )
     const nested = ledgerWith({
       key: {
         kind: 'threshold',
@@ -145,12 +147,12 @@ describe('valid', () => {
         keys: [{ kind: 'unsupported' }, { kind: 'threshold', threshold: 2, keys }],
       },
     })
-    expect(await reasonOf({ signers: [edPayer, stranger] }, { ledger: nested })).toBe('valid')
+    expect(await refusalReason({ signers: [edPayer, stranger] }, { ledger: nested })).toBe('valid')
   })
 
   test('maxTransactionFee of 1 HBAR, the SDK’s default, and a memo of 100 bytes', async () => {
     const edit = (body: BodyJson): BodyJson => ({ ...body, memo: 'é'.repeat(50) })
-    expect(await reasonOf({ edit })).toBe('valid')
+    expect(await refusalReason({ edit })).toBe('valid')
   })
 })
 
@@ -160,12 +162,12 @@ describe('expired', () => {
     [172 - 4, 'expired'],
     [172 + 3_600, 'expired'],
   ])('%i s later it is %s: it can only be found', async (seconds, kind) => {
-    expect(await reasonOf({}, { nowSeconds: NOW_SECONDS + seconds })).toBe(kind)
+    expect(await refusalReason({}, { nowSeconds: NOW_SECONDS + seconds })).toBe(kind)
   })
 
   test('an expired payment is still verified: a forged one is refused, not looked up', async () => {
     const check = { nowSeconds: NOW_SECONDS + 3_600 }
-    expect(await reasonOf({ signers: [stranger] }, check)).toBe(at('signed_by_another_key'))
+    expect(await refusalReason({ signers: [stranger] }, check)).toBe(at('signed_by_another_key'))
   })
 })
 
@@ -183,7 +185,7 @@ describe('refused: what our own requirement says', () => {
       'invalid_exact_hedera_unsupported_asset_transfer_method',
     ],
   ])('%s', async (_name, changes, reason) => {
-    expect(await reasonOf({}, { requirement: offer(changes) })).toBe(reason)
+    expect(await refusalReason({}, { requirement: offer(changes) })).toBe(reason)
   })
 
   test('a payload that is not an object with a transaction', async () => {

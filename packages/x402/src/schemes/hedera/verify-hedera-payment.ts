@@ -167,7 +167,7 @@ async function judgeAccounts(
     }
     if (receiver.accountId !== wanted.payTo) return refused('invalid_exact_hedera_payload_pay_to')
   }
-  const payer = await signerOf(transfer, sides.debit, accounts)
+  const payer = await findSigner(transfer, sides.debit, accounts)
   if ('reason' in payer) return payer
   if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
   if (payer.accountId === wanted.feePayer) {
@@ -182,7 +182,7 @@ async function judgeAccounts(
 }
 
 /** The account of that name if its remembered or current key signed; otherwise why it did not. */
-async function signerOf(
+async function findSigner(
   transfer: HbarTransfer,
   name: string,
   accounts: AccountDirectory,

@@ -4,10 +4,10 @@ import proto from '@hiero-ledger/proto'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
 import {
-  accountOf,
+  accountJson,
   type BodyJson,
   forgeTransfer,
-  lineOf,
+  lineJson,
 } from '../../testing/forged-transfer.fixture.ts'
 import { FEE_PAYER, HederaStandIn, PAY_TO, PAYER } from '../../testing/hedera-stand-in.fixture.ts'
 import {
@@ -15,7 +15,7 @@ import {
   NOW_SECONDS,
   offer,
   payer,
-  reasonOf,
+  refusalReason,
   verifyBytes,
   withLines,
 } from '../../testing/hedera-verification.fixture.ts'
@@ -24,33 +24,35 @@ import { verifyHederaPayment } from './verify-hedera-payment.ts'
 describe('refused: §2.4 and §2.1, each attack by name', () => {
   test('different bodies per node', async () => {
     const edit = (body: BodyJson, node: number): BodyJson =>
-      node === 0 ? body : { ...body, ...withLines([lineOf(PAYER, -1), lineOf(PAY_TO, 1)])(body) }
-    expect(await reasonOf({ nodes: [3, 4], edit })).toBe(at('transaction_invalid_shape'))
+      node === 0
+        ? body
+        : { ...body, ...withLines([lineJson(PAYER, -1), lineJson(PAY_TO, 1)])(body) }
+    expect(await refusalReason({ nodes: [3, 4], edit })).toBe(at('transaction_invalid_shape'))
   })
 
   test('different transaction ids per node', async () => {
     const edit = (body: BodyJson, node: number): BodyJson => ({
       ...body,
       transactionID: {
-        accountID: accountOf(FEE_PAYER),
+        accountID: accountJson(FEE_PAYER),
         transactionValidStart: { seconds: Long.fromNumber(NOW_SECONDS), nanos: node },
       },
     })
-    expect(await reasonOf({ nodes: [3, 4], edit })).toBe(at('transaction_invalid_shape'))
+    expect(await refusalReason({ nodes: [3, 4], edit })).toBe(at('transaction_invalid_shape'))
   })
 
   test('a duplicated node', async () => {
-    expect(await reasonOf({ nodes: [3, 3] })).toBe(at('transaction_invalid_shape'))
+    expect(await refusalReason({ nodes: [3, 3] })).toBe(at('transaction_invalid_shape'))
   })
 
   test('more than ten nodes', async () => {
     const nodes = Array.from({ length: 11 }, (_, index) => index + 3)
-    expect(await reasonOf({ nodes })).toBe(at('transaction_invalid_shape'))
+    expect(await refusalReason({ nodes })).toBe(at('transaction_invalid_shape'))
   })
 
   test('more than 6 KiB', async () => {
     const edit = (body: BodyJson): BodyJson => ({ ...body, memo: 'x'.repeat(7_000) })
-    expect(await reasonOf({ edit })).toBe(at('transaction_invalid_shape'))
+    expect(await refusalReason({ edit })).toBe(at('transaction_invalid_shape'))
   })
 
   test('a fee above 1 HBAR', async () => {
@@ -58,32 +60,32 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
       ...body,
       transactionFee: Long.fromNumber(100_000_001),
     })
-    expect(await reasonOf({ edit })).toBe(at('fee_too_high'))
+    expect(await refusalReason({ edit })).toBe(at('fee_too_high'))
   })
 
   test('high-volume pricing, at the fee payer’s cost', async () => {
     const edit = (body: BodyJson): BodyJson => ({ ...body, highVolume: true })
-    expect(await reasonOf({ edit })).toBe(at('transaction_could_not_be_decoded'))
+    expect(await refusalReason({ edit })).toBe(at('transaction_could_not_be_decoded'))
   })
 
   test('a memo above 100 bytes, or with a zero byte', async () => {
     for (const memo of ['x'.repeat(101), 'a\0b']) {
-      expect(await reasonOf({ edit: (body) => ({ ...body, memo }) })).toBe(at('memo_too_long'))
+      expect(await refusalReason({ edit: (body) => ({ ...body, memo }) })).toBe(at('memo_too_long'))
     }
   })
 
   test('validity of more than 180 s or less than 15 s', async () => {
     for (const seconds of [181, 14, 0, -1]) {
       const transactionValidDuration = { seconds: Long.fromNumber(seconds) }
-      expect(await reasonOf({ edit: (body) => ({ ...body, transactionValidDuration }) })).toBe(
+      expect(await refusalReason({ edit: (body) => ({ ...body, transactionValidDuration }) })).toBe(
         at('validity'),
       )
     }
   })
 
   test('validity that starts more than 10 s from now', async () => {
-    expect(await reasonOf({}, { nowSeconds: NOW_SECONDS - 8 - 10 })).toBe('valid')
-    expect(await reasonOf({}, { nowSeconds: NOW_SECONDS - 8 - 11 })).toBe(at('not_yet_valid'))
+    expect(await refusalReason({}, { nowSeconds: NOW_SECONDS - 8 - 10 })).toBe('valid')
+    expect(await refusalReason({}, { nowSeconds: NOW_SECONDS - 8 - 11 })).toBe(at('not_yet_valid'))
   })
 
   test('a bare Transaction instead of a list', async () => {
@@ -97,13 +99,13 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
   })
 
   test('an unknown field after the body', async () => {
-    expect(await reasonOf({ tail: Buffer.from('f8070a', 'hex') })).toBe(
+    expect(await refusalReason({ tail: Buffer.from('f8070a', 'hex') })).toBe(
       at('transaction_could_not_be_decoded'),
     )
   })
 
   test('a repeated field, of which readers take one or the other', async () => {
-    expect(await reasonOf({ tail: Buffer.from('1805', 'hex') })).toBe(
+    expect(await refusalReason({ tail: Buffer.from('1805', 'hex') })).toBe(
       at('transaction_could_not_be_decoded'),
     )
   })
@@ -131,9 +133,9 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
   test('a transaction other than a transfer', async () => {
     const edit = ({ cryptoTransfer: _cryptoTransfer, ...body }: BodyJson): BodyJson => ({
       ...body,
-      cryptoDelete: { deleteAccountID: accountOf(PAYER), transferAccountID: accountOf(PAY_TO) },
+      cryptoDelete: { deleteAccountID: accountJson(PAYER), transferAccountID: accountJson(PAY_TO) },
     })
-    expect(await reasonOf({ edit })).toBe(at('contains_non_transfer_ops'))
+    expect(await refusalReason({ edit })).toBe(at('contains_non_transfer_ops'))
   })
 
   test('a transfer wrapped in a schedule', async () => {
@@ -141,17 +143,17 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
       ...body,
       scheduleCreate: { scheduledTransactionBody: { cryptoTransfer } },
     })
-    expect(await reasonOf({ edit })).toBe(at('contains_non_transfer_ops'))
+    expect(await refusalReason({ edit })).toBe(at('contains_non_transfer_ops'))
   })
 
   test('no operation at all', async () => {
     const edit = ({ cryptoTransfer: _cryptoTransfer, ...body }: BodyJson): BodyJson => body
-    expect(await reasonOf({ edit })).toBe(at('contains_non_transfer_ops'))
+    expect(await refusalReason({ edit })).toBe(at('contains_non_transfer_ops'))
   })
 
   test('a fee payer other than the one requested', async () => {
     const requirement = offer({ extra: { feePayer: '0.0.5002', paymentFlow: 'upfront' } })
-    expect(await reasonOf({}, { requirement })).toBe(at('fee_payer_mismatch'))
+    expect(await refusalReason({}, { requirement })).toBe(at('fee_payer_mismatch'))
   })
 
   test('a fee payer named by alias', async () => {
@@ -162,7 +164,7 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
         accountID: { alias: Buffer.alloc(20, 1) },
       },
     })
-    expect(await reasonOf({ edit })).toBe(at('fee_payer_mismatch'))
+    expect(await refusalReason({ edit })).toBe(at('fee_payer_mismatch'))
   })
 
   test('a transaction id with a nonce, or of a schedule', async () => {
@@ -171,13 +173,13 @@ describe('refused: §2.4 and §2.1, each attack by name', () => {
         ...body,
         transactionID: { ...(body['transactionID'] as BodyJson), ...extra },
       })
-      expect(await reasonOf({ edit })).toBe(at('transaction_invalid_shape'))
+      expect(await refusalReason({ edit })).toBe(at('transaction_invalid_shape'))
     }
   })
 
   test('a memo that is not UTF-8', async () => {
     expect(
-      await reasonOf({
+      await refusalReason({
         edit: ({ memo: _memo, ...body }) => body,
         tail: Buffer.from('3201ff', 'hex'),
       }),
