@@ -1,20 +1,30 @@
-// `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them. Ctrl-C stops
-// everything. `--watch` restarts a service when its source changes; `--free-ports` takes free ports instead of the
-// documented ones; `--stack-file FILE`, `--log-folder FOLDER` and `--data-folder FOLDER` put the description, the logs
-// and the databases elsewhere. `--postgres URL` runs care and grading on PostgreSQL, in a database that is made there and
-// goes with the stack (URL's role may make databases and roles); `--postgres local` starts Debian's server for that.
-// `--sign-in` starts an authorization server beside care, so that hosts log in by discovery.
+// `npm start`: the local ledger, the facilitator and every service, with what a person needs to try them.
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
-import { parseArgs } from 'node:util'
 import { describeStack } from './stack/describe-stack.ts'
 import { createLocalStack, defaultDataFolder, defaultLogFolder } from './stack/local-stack.ts'
 import { defaultPorts, freePorts, portsInUse } from './stack/ports.ts'
-import { findStack, stackFile, writeStackFile } from './stack/stack-file.ts'
+import { readFlags } from './stack/read-flags.ts'
+import { findStack, sayProcesses, stackFile, writeStackFile } from './stack/stack-file.ts'
 import { whenToldToEnd } from './stack/when-told-to-end.ts'
 
-const { values: flags } = parseArgs({
-  options: {
+const HELP = `npm start: the local ledger, the facilitator and every service, until Ctrl-C or npm stop
+
+  npm start -- [FLAGS]
+
+  --free-ports            free ports instead of the documented ones
+  --sign-in               an authorization server beside care, so that hosts log in by discovery
+  --postgres URL          care and grading on PostgreSQL, in a database that is made there and goes with the stack (URL's role
+                          may make databases and roles); "--postgres local" starts Debian's server for that
+  --watch                 a service starts again when its source changes
+  --stack-file FILE       where to describe the stack for other programs (.local/stack.json)
+  --log-folder FOLDER     where the logs go
+  --data-folder FOLDER    where the databases go
+
+Example: npm start -- --free-ports --sign-in`
+
+const flags = readFlags(
+  {
     watch: { type: 'boolean', default: false },
     'free-ports': { type: 'boolean', default: false },
     'stack-file': { type: 'string', default: stackFile },
@@ -23,7 +33,8 @@ const { values: flags } = parseArgs({
     postgres: { type: 'string' },
     'sign-in': { type: 'boolean', default: false },
   },
-})
+  HELP,
+)
 const file = flags['stack-file']
 
 function refuse(message: string): never {
@@ -39,12 +50,12 @@ function refuseIfRunning(): void {
     case 'running':
       return refuse(
         `A local stack is already running (process ${found.description.process.pid}): ${found.description.access.baseUrl}\n` +
-          'Stop it with Ctrl-C in its terminal, or use it.',
+          'Stop it with Ctrl-C in its terminal or with npm stop, or use it.',
       )
     case 'stale':
-      if (found.leftovers.length > 0) {
+      if (Object.keys(found.leftovers).length > 0) {
         return refuse(
-          `An earlier stack was killed and left ${found.leftovers.join(', ')} running. End that first, then start again.`,
+          `An earlier stack was killed and left ${sayProcesses(found.leftovers)} running. End that with npm stop, then start again.`,
         )
       }
       console.log('An earlier stack was not stopped properly; its description will be replaced.')

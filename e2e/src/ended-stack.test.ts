@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
 import { defaultPorts } from '../../scripts/stack/ports.ts'
-import { findStack, isRunning } from '../../scripts/stack/stack-file.ts'
+import { findStack, isRunning, writeStackFile } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
 
@@ -17,16 +18,37 @@ async function startAgain({ stackFile }: SpawnedStack) {
   return { code: await ended(second.child), output: second.output() }
 }
 
-it('npm start leaves no process behind after Ctrl-C', async () => {
+async function stop({ stackFile }: SpawnedStack) {
+  const { child, output } = spawnScript('scripts/stop.ts', ['--stack-file', stackFile])
+  return { code: await ended(child), output: output() }
+}
+
+it('npm start leaves no process behind after Ctrl-C, and npm stop ends no stranger who gets the number of one', async () => {
   const stack = await spawnStack()
   const { process: processes, access } = stack.description
   expect(await stack.interrupt()).toBe(0)
   for (const pid of Object.values(processes.children)) expect(isRunning(pid)).toBe(false)
   await expect(fetch(`${access.baseUrl}/health`)).rejects.toThrow('fetch failed')
   expect(findStack(stack.stackFile).kind).toBe('none')
+  const stranger = spawn('sleep', ['60'])
+  const children = { care: stranger.pid ?? 0 }
+  writeStackFile(stack.stackFile, { ...stack.description, process: { ...processes, children } })
+  expect(await stop(stack)).toEqual({ code: 0, output: '' })
+  expect(stranger.kill('SIGKILL')).toBe(true)
 })
 
-it('what a killed stack left running is reported by name and process', async () => {
+it('npm stop ends the running stack, and there is none to end afterwards', async () => {
+  const stack = await spawnStack()
+  const { children } = stack.description.process
+  expect(await stop(stack)).toMatchObject({
+    code: 0,
+    output: expect.stringMatching(/^Ended: stack/),
+  })
+  for (const pid of Object.values(children)) expect(isRunning(pid)).toBe(false)
+  expect(await stop(stack)).toEqual({ code: 0, output: 'No stack is running.\n' })
+})
+
+it('what a killed stack left running is reported by name and process, and npm stop ends it', async () => {
   const stack = await spawnStack()
   const { children } = stack.description.process
   leftovers = Object.values(children)
@@ -37,7 +59,22 @@ it('what a killed stack left running is reported by name and process', async () 
   for (const [name, pid] of Object.entries(children)) {
     expect(output).toContain(`${name} (process ${pid})`)
   }
+  expect(await stop(stack)).toMatchObject({ code: 0 })
+  for (const pid of leftovers) expect(isRunning(pid)).toBe(false)
+  expect(findStack(stack.stackFile).kind).toBe('none')
 })
+
+it.each(['start', 'stop'])(
+  'npm %s says its flags on --help, and where they stand on any other',
+  async (name) => {
+    const help = spawnScript(`scripts/${name}.ts`, ['--help'])
+    expect(await ended(help.child)).toBe(0)
+    expect(help.output()).toContain('Example: npm')
+    const slip = spawnScript(`scripts/${name}.ts`, ['--free-port'])
+    expect(await ended(slip.child)).toBe(2)
+    expect(slip.output()).toMatch(/^Unknown option '--free-port'.*--help\n$/s)
+  },
+)
 
 it('a port in use is named clearly', async () => {
   const server = createServer()

@@ -15,6 +15,9 @@ const ANSWER_MS_MAX = 20_000
 const STOP_MS_MAX = 11_000
 const LOG_LINES_SHOWN = 15
 
+/** SIGUSR1 opens a service's inspector; on a free port, since several stacks may run. By it a service is known among processes. */
+export const SERVICE_MARK = '--inspect-port=0'
+
 type ServiceOptions = {
   readonly name: string
   /** Entry file, relative to the root of the checkout. */
@@ -82,8 +85,7 @@ export function spawnService(options: ServiceOptions): ServiceProcess {
   mkdirSync(dirname(options.logFile), { recursive: true, mode: 0o700 })
   const log = openSync(options.logFile, 'w', 0o600)
   const watch = options.isWatching ? ['--watch', '--watch-preserve-output'] : []
-  // SIGUSR1 opens a service's inspector; on a free port, since several stacks may run.
-  const child = spawn(process.execPath, ['--inspect-port=0', ...watch, options.main], {
+  const child = spawn(process.execPath, [SERVICE_MARK, ...watch, options.main], {
     cwd: root,
     env: {
       PATH: process.env.PATH,

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { SERVICE_MARK } from './service-process.ts'
 
 const StackAgent = z.object({
   name: z.string(),
@@ -64,11 +65,23 @@ export function isRunning(pid: number): boolean {
   return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
+/** Whether a running process is a service of a stack, and not a stranger who got its number after a restart of the machine. */
+function isService(pid: number): boolean {
+  const command = `/proc/${pid}/cmdline` // on Linux; elsewhere its number must do
+  return !existsSync(command) || readFileSync(command, 'utf8').split('\0').includes(SERVICE_MARK)
+}
+
 type FoundStack =
   | { readonly kind: 'none' }
   | { readonly kind: 'running'; readonly description: StackDescription }
-  /** The stack was killed; `leftovers` are its processes that still run, as `name (pid)`. */
-  | { readonly kind: 'stale'; readonly leftovers: readonly string[] }
+  /** The stack was killed; `leftovers` are its processes that still run, by name. */
+  | { readonly kind: 'stale'; readonly leftovers: Readonly<Record<string, number>> }
+
+/** `care (process 17), grading (process 18)`. */
+export const sayProcesses = (processes: Readonly<Record<string, number>>): string =>
+  Object.entries(processes)
+    .map(([name, pid]) => `${name} (process ${pid})`)
+    .join(', ')
 
 /** Reads the file and reports whether its stack is alive. */
 export function findStack(file: string): FoundStack {
@@ -77,11 +90,11 @@ export function findStack(file: string): FoundStack {
     description = StackDescription.parse(JSON.parse(readFileSync(file, 'utf8')))
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    return isAbsent ? { kind: 'none' } : { kind: 'stale', leftovers: [] }
+    return isAbsent ? { kind: 'none' } : { kind: 'stale', leftovers: {} }
   }
   if (isRunning(description.process.pid)) return { kind: 'running', description }
-  const leftovers = Object.entries(description.process.children)
-    .filter(([, pid]) => isRunning(pid))
-    .map(([name, pid]) => `${name} (process ${pid})`)
-  return { kind: 'stale', leftovers }
+  const running = Object.entries(description.process.children).filter(
+    ([, pid]) => isRunning(pid) && isService(pid),
+  )
+  return { kind: 'stale', leftovers: Object.fromEntries(running) }
 }
