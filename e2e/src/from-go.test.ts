@@ -11,7 +11,7 @@ import { ended } from './spawned-stack.ts'
 const stack = inject('stack')
 const blocks = readBlocks('docs/how-to/from-go.md')
 const shell = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code)
-const [init = '', install = '', audit = '', hear = ''] = shell
+const [init = '', install = '', audit = '', journal = '', chain = '', hear = ''] = shell
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-go-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,6 +48,34 @@ describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: $
       expect(await ended(child), output()).toBe(0)
       expect(output()).toMatch(new RegExp(`^INCLUDED: entry ${seq} of \\d+, signed by `))
     }
+  })
+
+  test('Go’s own library proves that care’s journal only grew, and names one that did not', async () => {
+    const { care } = stack.description
+    const look = async (code = journal) => {
+      const { child, output } = start(code)
+      return [await ended(child), output()]
+    }
+    expect(await look()).toEqual([0, expect.stringMatching(/^FIRST LOOK: \d+ entries/)])
+    const record = { patient: 'go-auditor', domain: 'diet', authorId: 'dr-osei' }
+    await writeRecord(care, { ...record, value: 'No salt.' })
+    await writeRecord(care, { ...record, value: 'Little salt.' })
+    expect(await look()).toEqual([0, expect.stringMatching(/^GREW: from \d+ to \d+ entries/)])
+    // The proof for an earlier state does not hold for this one.
+    const other = 'sed -i "s/oldSize=%d/oldSize=1\\&x=%d/" journal/main.go'
+    expect(await look(`${other}\n${journal}`)).toEqual([1, expect.stringContaining('NOT GROWN')])
+  })
+
+  test('a chain is replayed from its export, and an altered one is named', async () => {
+    const { care } = stack.description
+    const code = chain.replace('heron/medication', 'go-auditor/diet')
+    const ACCESS_TOKEN = careToken(care, { sub: 'go-auditor', scope: 'care.read.user' })
+    const intact = start(code, { ACCESS_TOKEN })
+    expect(await ended(intact.child), intact.output()).toBe(0)
+    expect(intact.output()).toMatch(/^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m)
+    const altered = start(code.replace('|\n', "| sed 's/Little/Much/' |\n"), { ACCESS_TOKEN })
+    expect(await ended(altered.child)).not.toBe(0)
+    expect(altered.output()).toContain('BROKEN at version 2')
   })
 
   test('the official MCP SDK subscribes, and hears a correction', async () => {

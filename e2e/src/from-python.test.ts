@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mintToken } from '@tallystick/jwt-lite'
 import { freePort } from '@tallystick/service-kit'
+import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { writeRecord } from './care-writer.ts'
+import { careToken, writeRecord } from './care-writer.ts'
 import { readBlocks, startBlock } from './page-blocks.ts'
 import { ended, root } from './spawned-stack.ts'
 
@@ -38,6 +38,37 @@ function missing(): string | undefined {
 }
 const reason = missing()
 
+/** A care of its own, which can be killed and started again on what it stored. */
+async function startOwnCare() {
+  const { writeSecret, tokenSecret } = stack.description.care
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const main = join(root, 'services/care/src/main.ts')
+  const launch = () =>
+    startServiceProcess([main], {
+      BASE_URL: baseUrl,
+      PORT: String(port),
+      DATABASE_PATH: join(folder, 'care.db'),
+      WRITE_SECRET: writeSecret,
+      TOKEN_SECRET: tokenSecret,
+    })
+  let running = launch()
+  await running.url()
+  return {
+    place: { baseUrl, mcpUrl: `${baseUrl}/mcp`, writeSecret, tokenSecret },
+    async goAway() {
+      running.kill('SIGKILL')
+      await running.ended
+      running = launch()
+      await running.url()
+    },
+    async end() {
+      running.kill('SIGKILL')
+      await running.ended
+    },
+  }
+}
+
 const start = (code: string, environment?: Readonly<Record<string, string>>) =>
   startBlock(code, folder, environment)
 
@@ -66,7 +97,15 @@ describe.skipIf(reason !== undefined)(
     })
 
     test('the page’s shell blocks are those that are run here', () => {
-      expect(shell.map(({ name }) => name)).toEqual(['run', 'run', 'run', 'host', 'chain', 'run'])
+      expect(shell.map(({ name }) => name)).toEqual([
+        'run',
+        'run',
+        'run',
+        'host',
+        'stay',
+        'chain',
+        'run',
+      ])
     })
 
     test('the official x402 client pays for a grade', async () => {
@@ -99,18 +138,35 @@ describe.skipIf(reason !== undefined)(
       expect(host.output()).toContain('Take two tablets.')
     })
 
+    test('the official MCP client hears what was corrected while the service was away', async () => {
+      const care = await startOwnCare()
+      const record = { ...RECORD, authorId: 'dr-osei' }
+      try {
+        await writeRecord(care.place, { ...record, value: 'One sugar.' })
+        const code = inShell('stay')
+          .replace('http://127.0.0.1:3002', care.place.baseUrl)
+          .replace('care://heron/medication', uri)
+        const host = start(code, {
+          ACCESS_TOKEN: careToken(care.place, { sub: 'python-host', scope: 'care.read.user' }),
+        })
+        try {
+          await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+          await care.goAway()
+          await writeRecord(care.place, { ...record, value: 'No sugar.' })
+          await expect.poll(host.output, { timeout: 60_000 }).toContain('No sugar.')
+          await writeRecord(care.place, { ...record, value: 'Honey.' })
+          await expect.poll(host.output, { timeout: 30_000 }).toContain('Honey.')
+        } finally {
+          if (host.child.pid !== undefined) process.kill(-host.child.pid, 'SIGKILL')
+        }
+      } finally {
+        await care.end()
+      }
+    })
+
     test('a chain is checked with what every Python has', async () => {
       const { care } = stack.description
-      const token = mintToken({
-        key: Buffer.from(care.tokenSecret),
-        nowSeconds: Date.now() / 1_000,
-        sub: 'auditor',
-        typ: 'care+jwt',
-        jti: 'auditor',
-        audience: care.mcpUrl,
-        scope: 'care.read.user',
-        lifetimeSeconds: 300,
-      })
+      const token = careToken(care, { sub: 'auditor', scope: 'care.read.user' })
       const code = inShell('chain').replace('care://heron/medication', uri)
       expect(await run(code, { ACCESS_TOKEN: token })).toMatch(
         /^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m,
