@@ -6,8 +6,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readEntries, smallFiles, unusedExports } from './debt/imports.ts'
-import { repeatedCode } from './debt/repeats.ts'
+import { findArrowsUp, findCircles } from './debt/arrows.ts'
+import { readEntries, unusedExports } from './debt/imports.ts'
+import { repeatedCode, repeatedDefaults } from './debt/repeats.ts'
 import { RULES_FOLDER, readRules, unresolvedNumbers } from './debt/rules.ts'
 import { isCode, linesByRoom, readSources } from './debt/source-files.ts'
 
@@ -28,10 +29,12 @@ function count(): Readonly<Record<string, readonly string[]>> {
     )
   }
   return {
-    'files under 15 lines': smallFiles(modules),
+    'circles of files': findCircles(modules, entries),
+    'imports back up between rooms': findArrowsUp(modules, entries),
     'exports without a user': unusedExports(modules, { entries, documents }),
     'rule numbers that do not resolve': unresolvedNumbers(files, rules),
     'repeats of more than 10 lines': repeatedCode(files.filter(isCode)),
+    'values that stand twice': repeatedDefaults(modules),
   }
 }
 

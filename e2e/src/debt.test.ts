@@ -1,13 +1,16 @@
 // What `npm run check:debt` counts, on small made-up inputs.
 import { describe, expect, it } from 'vitest'
-import { readEntries, smallFiles, unusedExports } from '../../scripts/debt/imports.ts'
-import { repeatedCode } from '../../scripts/debt/repeats.ts'
+import { findArrowsUp, findCircles } from '../../scripts/debt/arrows.ts'
+import { readEntries, unusedExports } from '../../scripts/debt/imports.ts'
+import { repeatedCode, repeatedDefaults } from '../../scripts/debt/repeats.ts'
 import { linesByRoom } from '../../scripts/debt/source-files.ts'
 
 const file = (path: string, ...lines: readonly string[]) => ({
   path,
   text: lines.map((line) => `${line}\n`).join(''),
 })
+const importing = (path: string, ...targets: readonly string[]) =>
+  file(path, ...targets.map((target) => `import type { A } from '${target}'`))
 const numbered = (count: number, from = 0): readonly string[] =>
   Array.from({ length: count }, (_, index) => `step(${index + from})`)
 
@@ -60,15 +63,48 @@ describe('exports without a user', () => {
   })
 })
 
-describe('files', () => {
-  const short = file('packages/sums/src/short.ts', 'export const a = 1')
-  const user = file('packages/sums/src/user.ts', "import { a } from './short.ts'", ...numbered(40))
+describe('arrows', () => {
+  const entries = readEntries([], [])
 
-  it('under 15 lines are small; test files are not counted', () => {
-    const fixture = file('packages/sums/src/a.fixture.ts', 'export const b = 1')
-    expect(smallFiles([short, user, fixture])).toEqual(['packages/sums/src/short.ts (1)'])
+  it('that come back to their file make a circle, also by types and over several files', () => {
+    const first = importing('packages/sums/src/a.ts', './b.ts')
+    const second = importing('packages/sums/src/b.ts', './c.ts')
+    const third = importing('packages/sums/src/c.ts', './a.ts', './d.ts')
+    const fourth = importing('packages/sums/src/d.ts')
+    expect(findCircles([first, second, third, fourth], entries)).toEqual([
+      'packages/sums/src/a.ts, packages/sums/src/b.ts, packages/sums/src/c.ts',
+    ])
+    expect(findCircles([first, second, fourth], entries)).toEqual([])
   })
 
+  it('between two rooms go up where fewer of them do; those of tests do not count', () => {
+    const down = importing('packages/sums/src/routes/a.ts', '../domain/c.ts')
+    const again = importing('packages/sums/src/routes/b.ts', '../domain/c.ts')
+    const up = importing('packages/sums/src/domain/c.ts', '../routes/b.ts')
+    const test = importing('packages/sums/src/domain/c.test.ts', '../routes/a.ts')
+    expect(findArrowsUp([down, again, up, test], entries)).toEqual([
+      'packages/sums/src/domain/c.ts imports packages/sums/src/routes/b.ts',
+    ])
+    expect(findArrowsUp([down, again], entries)).toEqual([])
+  })
+})
+
+describe('values that stand twice', () => {
+  it('have one name and one value in two files of a workspace', () => {
+    const first = file('packages/sums/src/a.ts', 'const LIMIT_MS = 5_000', "const NAME = 'a'")
+    const second = file(
+      'packages/sums/src/b.ts',
+      'export const LIMIT_MS = 5_000',
+      "const NAME = 'b'",
+    )
+    const other = file('packages/till/src/a.ts', 'const LIMIT_MS = 5_000')
+    expect(repeatedDefaults([first, second, other])).toEqual([
+      'packages/sums: LIMIT_MS = 5_000 in packages/sums/src/a.ts, packages/sums/src/b.ts',
+    ])
+  })
+})
+
+describe('files', () => {
   it('are counted by room, tests apart', () => {
     const test = file('packages/sums/src/add.test.ts', ...numbered(5))
     expect(linesByRoom([add, test, file('e2e/src/a.ts', 'a'), file('README.md', 'text')])).toEqual([

@@ -3,11 +3,11 @@
  * through `exports` of their package.json, those of pages (`/browser/x.js`) by file name.
  */
 import { posix } from 'node:path'
-import { isTest, lineCount, type SourceFile } from './source-files.ts'
+import type { SourceFile } from './source-files.ts'
 
 type Import = { readonly target: string; readonly names: readonly string[] }
 /** Paths by import specifier: `@tallystick/x402/evm` to its file. */
-type Entries = ReadonlyMap<string, string>
+export type Entries = ReadonlyMap<string, string>
 
 /** Stands for every name: `import *`, `import()` and imports without names. */
 const ALL = '*'
@@ -18,9 +18,6 @@ const DECLARED =
 const LISTED = /^export (?:type )?\{([^}]*)\}/gm
 /** Read by vitest, not by us. */
 const SETTINGS = /(?:^|\/)(?:vitest\.[\w.]+|[\w-]+\.setup\.ts)$/
-
-/** A shorter file hides nothing, however many files import it. */
-const SMALL_BELOW_LINES = 15
 
 /** `type A, b as c` as pairs of the exported and the local name. */
 function namePairs(list: string): readonly { readonly there: string; readonly here: string }[] {
@@ -39,7 +36,8 @@ function resolved(from: string, target: string, entries: Entries): string | unde
   return entries.get(target) ?? entries.get(posix.basename(target))
 }
 
-function listImports({ path, text }: SourceFile, entries: Entries): readonly Import[] {
+/** What a file imports, types included. */
+export function listImports({ path, text }: SourceFile, entries: Entries): readonly Import[] {
   return [...text.matchAll(IMPORT)].flatMap(([, , whole, list, from, called, located]) => {
     const target = resolved(path, from ?? called ?? located ?? '', entries)
     if (target === undefined) return []
@@ -101,12 +99,4 @@ export function unusedExports(
       .filter((name) => users?.has(name) !== true)
       .map((name) => `${path}: ${name}`)
   })
-}
-
-/** Production TypeScript so short that it hides nothing. */
-export function smallFiles(files: readonly SourceFile[]): readonly string[] {
-  return files
-    .filter((file) => file.path.endsWith('.ts') && !isTest(file))
-    .filter((file) => lineCount(file) < SMALL_BELOW_LINES)
-    .map((file) => `${file.path} (${lineCount(file)})`)
 }

@@ -1,6 +1,6 @@
 // Repeated code: runs of more than ten equal lines in two places. Imports, comments, blank lines and indentation do not
 // count.
-import type { SourceFile } from './source-files.ts'
+import { findRoom, isTest, type SourceFile } from './source-files.ts'
 
 /** A run must be longer than this many lines: shorter ones are idiom. */
 const REPEATED_LINES = 10
@@ -53,4 +53,20 @@ export function repeatedCode(files: readonly SourceFile[]): readonly string[] {
       return `${where(first)} and ${where(other)}, ${countLength(first, other)} lines`
     }),
   )
+}
+
+const NAMED_VALUE = /^(?:export )?const ([A-Z][A-Z0-9_]+)(?:: [^=\n]+)? = ([-\d'"].*)$/gm
+
+/** Named numbers and texts that two files of a workspace give the same name and value: one of them would be enough. */
+export function repeatedDefaults(files: readonly SourceFile[]): readonly string[] {
+  const paths = new Map<string, Set<string>>()
+  for (const file of files.filter((each) => !isTest(each))) {
+    for (const [, name, value] of file.text.matchAll(NAMED_VALUE)) {
+      const key = `${findRoom(file.path)}: ${name} = ${value}`
+      paths.set(key, new Set([...(paths.get(key) ?? []), file.path]))
+    }
+  }
+  return [...paths]
+    .filter(([, at]) => at.size > 1)
+    .map(([key, at]) => `${key} in ${[...at].join(', ')}`)
 }

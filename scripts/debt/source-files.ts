@@ -23,7 +23,7 @@ export const isCode = ({ path }: SourceFile): boolean => CODE.test(path)
 /** Whether it serves tests alone: fixtures, shared suites and benches included. */
 export const isTest = ({ path }: SourceFile): boolean => TEST.test(path)
 /** Lines as `wc -l` counts them. */
-export const lineCount = ({ text }: SourceFile): number => text.split('\n').length - 1
+const lineCount = ({ text }: SourceFile): number => text.split('\n').length - 1
 
 /** Every file of the checkout with one of these endings, except generated files. */
 export function readSources(root: string, endings: readonly string[]): readonly SourceFile[] {
@@ -35,7 +35,7 @@ export function readSources(root: string, endings: readonly string[]): readonly 
 }
 
 /** A workspace, or one of `contracts/src`, `contracts/test`, … */
-function findRoom(path: string): string {
+export function findRoom(path: string): string {
   const [first = '', second = ''] = path.split('/')
   return ['packages', 'services', 'contracts'].includes(first) ? `${first}/${second}` : first
 }

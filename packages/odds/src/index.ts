@@ -9,6 +9,7 @@ export {
   type PriceGrade,
 } from './grade-price.ts'
 export { type JointTest, jointTest } from './joint-test.ts'
+export type { MethodResult } from './method-result.ts'
 export {
   type Odds,
   type OddsFormat,
@@ -25,7 +26,6 @@ export {
   type MarginMethod,
   type MarginRefusal,
   type MarginRemoval,
-  type MethodResult,
   removeMargin,
 } from './remove-margin.ts'
 export {

@@ -1,4 +1,4 @@
-import { type MethodResult } from './remove-margin.ts'
+import type { MethodResult } from './method-result.ts'
 
 /** The solver takes 2–3 steps on real books and at most about 40 on prices within a rounding error of 1; more is a bug. */
 const STEPS_MAX = 200

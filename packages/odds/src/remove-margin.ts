@@ -2,6 +2,7 @@
  * Removes the bookmaker's margin from a book of prices. The two one-line methods are here; the ones that solve for a
  * number have their own files.
  */
+import type { MethodResult } from './method-result.ts'
 import { DECIMAL_ODDS_MAX } from './odds.ts'
 import { oddsRatioProbabilities } from './odds-ratio-probabilities.ts'
 import { powerProbabilities } from './power-probabilities.ts'
@@ -9,17 +10,6 @@ import { shinProbabilities } from './shin-probabilities.ts'
 
 /** A way to turn a book of prices into probabilities; see each method's function for formula and source. */
 export type MarginMethod = 'power' | 'shin' | 'odds_ratio' | 'multiplicative' | 'additive'
-
-/** Probabilities that sum to one, with the number that the method solved for. */
-export type MethodResult = {
-  /** One probability per price, in the order of the prices. */
-  readonly probabilities: readonly number[]
-  /**
-   * power: exponent k; shin: share z of insiders; odds_ratio: c; multiplicative: booksum; additive: the amount taken off
-   * each.
-   */
-  readonly parameter: number
-}
 
 /**
  * Why a book was refused. `too_few_outcomes`: fewer than two, since one selection's price says nothing about its margin;

@@ -1,4 +1,4 @@
-import { type MethodResult } from './remove-margin.ts'
+import type { MethodResult } from './method-result.ts'
 
 /** The solver takes 4–7 steps on real books; the bound is far above what prices near 1 need, so more is a bug. */
 const STEPS_MAX = 200

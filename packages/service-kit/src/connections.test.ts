@@ -1,15 +1,11 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createServiceApp, paidServiceCors, type ServiceAppOptions } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
 import { listeningUrl } from './run-service.ts'
-import {
-  createServiceApp,
-  paidServiceCors,
-  type ServiceApp,
-  type ServiceAppOptions,
-} from './service-app.ts'
+import type { ServiceApp } from './service-app.ts'
 
 const open: ServiceApp[] = []
 const lines: string[] = []

@@ -43,6 +43,12 @@ export {
   textField,
   withFieldMeta,
 } from './config-field.ts'
+export {
+  type CorsPolicy,
+  createServiceApp,
+  paidServiceCors,
+  type ServiceAppOptions,
+} from './create-service-app.ts'
 export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './error-answer.ts'
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
@@ -65,11 +71,5 @@ export {
 } from './run-service.ts'
 export { Secret } from './secret.ts'
 export { addServerCard, SERVER_CARD_PATH } from './server-card.ts'
-export {
-  type CorsPolicy,
-  createServiceApp,
-  paidServiceCors,
-  type ServiceApp,
-  type ServiceAppOptions,
-} from './service-app.ts'
+export type { ServiceApp } from './service-app.ts'
 export { withCauses } from './with-causes.ts'

@@ -1,21 +1,35 @@
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { isBearer } from './bearer-token.ts'
+import type { Clock } from './clock.ts'
 import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
-import { addWellKnownX402, priceDocument } from './for-sale.ts'
+import { addWellKnownX402, priceDocument, type ReadForSale } from './for-sale.ts'
 import { llmsText } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage, addSharedFiles } from './pages/page-routes.ts'
 import { referencePage } from './pages/reference-page.ts'
-import { readinessReporter } from './readiness.ts'
-import type { ServiceApp, ServiceAppOptions } from './service-app.ts'
+import { type ReadinessCheck, readinessReporter } from './readiness.ts'
+import type { Secret } from './secret.ts'
+import type { ServiceApp } from './service-app.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Sentences about the start that `/ready` repeats as `warnings`; they are public. */
     readonly startWarnings: string[]
   }
+}
+
+export type KitRouteOptions = {
+  readonly clock: Clock
+  readonly metricsToken?: Secret | undefined
+  readonly readiness?: Readonly<Record<string, ReadinessCheck>> | undefined
+  /** False if the service serves `/health` itself. */
+  readonly health?: boolean | undefined
+  /** What is sold, at the prices that hold now: shown to machines (X24). Must answer from memory or within its own deadline. */
+  readonly forSale?: ReadForSale | undefined
+  /** Markdown at the end of `/llms.txt`. */
+  readonly llmsNotes?: string | undefined
 }
 
 const TAG = ['operations']
@@ -25,11 +39,7 @@ const readinessBody = z.looseObject({
 })
 
 /** Serves the routes that every service shares (S4): page style, `/health`, `/ready`, `/metrics`, `/openapi.json`, `/docs`, `/llms.txt`. */
-export function addKitRoutes(
-  app: ServiceApp,
-  options: ServiceAppOptions,
-  registry: Registry,
-): void {
+export function addKitRoutes(app: ServiceApp, options: KitRouteOptions, registry: Registry): void {
   const { forSale = async () => [], llmsNotes = '' } = options
   addSharedFiles(app)
   app.get('/openapi.json', { exposeHeadRoute: true, schema: { hide: true } }, async () =>
@@ -57,7 +67,7 @@ function addHealth(app: ServiceApp): void {
   app.get('/health', { exposeHeadRoute: true, schema }, async () => ({ status: 'ok' as const }))
 }
 
-function addReadiness(app: ServiceApp, { clock, readiness }: ServiceAppOptions): void {
+function addReadiness(app: ServiceApp, { clock, readiness }: KitRouteOptions): void {
   const report = readinessReporter(readiness ?? {}, clock)
   const warnings: string[] = []
   app.decorate('startWarnings', warnings)
@@ -75,7 +85,7 @@ function addReadiness(app: ServiceApp, { clock, readiness }: ServiceAppOptions):
   })
 }
 
-function addMetrics(app: ServiceApp, options: ServiceAppOptions, registry: Registry): void {
+function addMetrics(app: ServiceApp, options: KitRouteOptions, registry: Registry): void {
   const { metricsToken } = options
   const schema = {
     tags: TAG,

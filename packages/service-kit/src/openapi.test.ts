@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
+import { createServiceApp } from './create-service-app.ts'
 import { errorBody } from './error-answer.ts'
 import { manualClock } from './manual-clock.ts'
-import { createServiceApp, type ServiceApp } from './service-app.ts'
+import type { ServiceApp } from './service-app.ts'
 
 const open: ServiceApp[] = []
 afterEach(async () => {

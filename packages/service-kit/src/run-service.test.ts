@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createServiceApp } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
 import { type Service, startListening, stopOrderly } from './run-service.ts'
-import { createServiceApp } from './service-app.ts'
 
 const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
 

@@ -1,13 +1,9 @@
 /** The service that the application's tests talk to. */
 import { z } from 'zod'
+import { createServiceApp, paidServiceCors, type ServiceAppOptions } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
-import {
-  createServiceApp,
-  paidServiceCors,
-  type ServiceApp,
-  type ServiceAppOptions,
-} from './service-app.ts'
+import type { ServiceApp } from './service-app.ts'
 
 class LedgerDown extends Error {}
 

@@ -12,7 +12,7 @@ import { openMemoryStore } from './adapters/sqlite-store.fixture.ts'
 import { storeRecord } from './adapters/sqlite-store-samples.fixture.ts'
 import { collect } from './domain/record-store.fixture.ts'
 import { signatureOf, testEnvironment } from './testing/care.fixture.ts'
-import { AUDIENCES } from './wire/records.ts'
+import { AUDIENCES } from './wire/audience.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'care-main-'))

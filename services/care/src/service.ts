@@ -55,6 +55,7 @@ import { MODERN_MCP_PATH } from './routes/service-routes.ts'
 import { createTelemetry } from './telemetry.ts'
 import { EVENT_PROFILES } from './wire/events.ts'
 import { chainUri } from './wire/record-uri.ts'
+import { MESSAGES } from './wire/texts.ts'
 import { requireTexts } from './wire/texts-schema.ts'
 import type { UnheardAlert } from './wire/unheard.ts'
 
@@ -326,7 +327,7 @@ async function requireWholeImport({ records }: Stores): Promise<void> {
  */
 export async function createCareService(opening: CareServiceOptions): Promise<CareService> {
   const { config, logger } = opening
-  requireTexts()
+  requireTexts(MESSAGES)
   const registry = new Registry()
   const telemetry = createTelemetry(registry, logger)
   const onProblem = (error: unknown): void => logger?.error({ err: error }, 'store problem')

@@ -5,8 +5,8 @@ import { createMetrics, type MetricTable, type Registry } from '@tallystick/serv
 import type { FastifyBaseLogger } from 'fastify'
 import type { EventReport } from './domain/event-subscription.ts'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
+import type { Audience } from './wire/audience.ts'
 import { parseRecordUri } from './wire/record-uri.ts'
-import type { Audience } from './wire/records.ts'
 import type { AuditRow } from './wire/write.ts'
 
 /** Seconds: a commit is one write to disk shared by all concurrent writers; a fan-out takes microseconds per session. */

@@ -1,15 +1,11 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
 import type { FacilitatorLimits } from '../settlement.ts'
-import { createEvmWallet } from './evm-wallet.ts'
+import { createEvmWallet, type EvmWalletOptions } from './evm-wallet.ts'
 import { createExactEvm } from './exact-evm.ts'
 
 /** An EVM chain and the account that submits there. */
-export type EvmChain = {
-  readonly rpcUrl: string
-  readonly chainId: number
-  /** Key of the account that submits and pays the gas: 32 bytes in hex, with or without `0x`. */
-  readonly privateKey: string
+export type EvmChain = Omit<EvmWalletOptions, 'callMs'> & {
   /** The tokens it settles, all on that chain. */
   readonly assets: readonly EvmAsset[]
   readonly outcomeMs?: number | undefined

@@ -20,7 +20,6 @@ import {
 } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { ConsensusUnavailable } from '../settlement.ts'
-import type { EvmChain } from './evm-facilitator.ts'
 
 export type ContractCall = { readonly to: Hex; readonly data: Hex }
 
@@ -29,7 +28,11 @@ type GasPrice = Awaited<ReturnType<typeof readPrice>>
 /** At that price, or else at the node's suggestion. */
 type GasCall = ContractCall & { readonly gas: bigint; readonly price?: GasPrice | undefined }
 
-type EvmWalletOptions = Pick<EvmChain, 'rpcUrl' | 'chainId' | 'privateKey'> & {
+export type EvmWalletOptions = {
+  readonly rpcUrl: string
+  readonly chainId: number
+  /** Key of the account that submits and pays the gas: 32 bytes in hex, with or without `0x`. */
+  readonly privateKey: string
   /** Longest wait for one answer from the node. */
   readonly callMs?: number
 }

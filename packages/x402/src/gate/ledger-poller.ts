@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateLimits } from './gate-limits.ts'
-import { GateClosed } from './payments-in-flight.ts'
+import { GateClosed } from './payment-progress.ts'
 
 /** What the ledger says, once it knows. */
 export type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>

@@ -19,7 +19,7 @@ import type { GateLimits } from './gate-limits.ts'
 import type { LedgerPoller } from './ledger-poller.ts'
 import type { PaymentForJob } from './paid-job.ts'
 import type { PayerLines, PlaceInLine } from './payer-lines.ts'
-import type { PaymentProgress } from './payments-in-flight.ts'
+import type { PaymentProgress } from './payment-progress.ts'
 
 /** Shared by all payments of a gate. */
 export type GateParts = {

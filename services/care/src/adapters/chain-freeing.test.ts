@@ -10,7 +10,7 @@ import { describeFreeing } from '../domain/freeing.contract.ts'
 import { collect, intactVersions } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { eraseChain, freeChain } from './open-stores.ts'
 import {
   makeRecordDatabase,

@@ -1,6 +1,6 @@
 // Replays and exports read a journal in slices, between which other work runs.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import type { RecordSource } from './record-sql.ts'
 import type { ChainRow, VersionRow } from './stored-record.ts'
 

@@ -27,8 +27,8 @@ import {
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
+import type { Audience } from '../wire/audience.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import type { AuditRow } from '../wire/write.ts'
 import { openAuditTrail } from './audit-rows.ts'
 import { endSessions } from './bring-back-rows.ts'

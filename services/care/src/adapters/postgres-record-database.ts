@@ -5,7 +5,7 @@ import type {
   PostgresStoreKind,
   StoreMove,
 } from '@tallystick/journal-store/postgres'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 
 const journalOf = (audience: Audience): PostgresJournalTable => {

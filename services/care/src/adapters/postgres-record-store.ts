@@ -10,7 +10,7 @@ import {
   type PostgresStore,
 } from '@tallystick/journal-store/postgres'
 import type { RecordStore } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import { type MarkedStore, reconcileErasures } from './chain-erasure.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import {

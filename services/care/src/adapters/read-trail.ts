@@ -3,8 +3,8 @@
 import { sharedRuns } from '@tallystick/journal-store'
 import { type Clock, isoNow } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow } from '../domain/care-record.ts'
+import type { Audience } from '../wire/audience.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import type { SideRows } from './side-rows.ts'
 
 /** Rows that may wait in memory; at this many they are written at once. */

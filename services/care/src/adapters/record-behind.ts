@@ -7,7 +7,7 @@ import {
   type RecordStore,
   type Revision,
 } from '../domain/record-store.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { type BodySeal, type ChainSeals, chainName } from './chain-keys.ts'
 import { CHAIN_CELLS, type RecordSource, type RevisionRow, VERSION_CELLS } from './record-sql.ts'
 import {

@@ -2,7 +2,7 @@
 // proofs and exports. The engines open their stores in sqlite-record-store.ts and postgres-record-store.ts.
 import type { KeyRing } from '@tallystick/hashchain'
 import type { RecordJournal, RecordStore } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import { type ChainKeys, type ChainSeals, CLEAR_SEALS } from './chain-keys.ts'
 import { openFileKeys } from './chain-keys-file.ts'
 import { createBehindReads } from './record-behind.ts'

@@ -1,7 +1,7 @@
 // The SQL of the records that both engines accept; a dialect has the parts that differ. Tables have no schema, `$1` stands for
 // a value, and rows come as arrays: the caller of a statement gives the type of its rows.
 import { bodyOfBytes, POSTGRES_IMPORTS, type Rows, SQLITE_IMPORTS } from '@tallystick/journal-store'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { VERSION_TABLES } from './sqlite-record-database.ts'
 import type { ChainRow, FoundChain, VersionRow } from './stored-record.ts'
 

@@ -15,8 +15,8 @@ import {
   type KnownPart,
   type StoredChainReplay,
 } from '../domain/verify-chain.ts'
+import type { Audience } from '../wire/audience.ts'
 import { chainUri, type NamedChain } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import { type BodySeal, type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
 import { chainsById, slicesOf } from './journal-slices.ts'
 import { findChain, findVersion } from './record-reads.ts'

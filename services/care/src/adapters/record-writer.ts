@@ -21,8 +21,8 @@ import {
   type RequestKey,
   type TopicName,
 } from '../domain/record-store.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { type ChainSeal, type ChainSeals, chainName } from './chain-keys.ts'
 import { ENDS_OF_CHAIN, type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {

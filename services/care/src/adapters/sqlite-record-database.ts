@@ -8,7 +8,7 @@ import {
   type SqliteKind,
 } from '@tallystick/journal-store'
 import { RecordStoreUnavailable, StoreBehind } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 
 /** Where the keys of chains are, unless CHAIN_KEYS_PATH says otherwise; in memory too. */
 export const chainKeysPath = (databasePath: string): string =>

@@ -10,7 +10,7 @@ import type { CareRecord } from '../domain/care-record.ts'
 import { intactVersions, TEA } from '../domain/record-store.fixture.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 

@@ -8,7 +8,7 @@ import {
   type RecordStore,
   RecordStoreUnavailable,
 } from '../domain/record-store.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { makeStoreFolder, type StoreFolder, testKeyRing } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 

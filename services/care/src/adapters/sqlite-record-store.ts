@@ -12,7 +12,7 @@ import {
   type SqliteStoreOpening,
 } from '@tallystick/journal-store'
 import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import { type MarkedStore, reconcileErasures } from './chain-erasure.ts'
 import {
   createRecordReader,

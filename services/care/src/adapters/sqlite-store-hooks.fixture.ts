@@ -4,7 +4,7 @@ import { afterEach, beforeEach } from 'vitest'
 import { collect } from '../domain/record-store.fixture.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { verifyExport } from '../domain/verify-export.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { makeStoreFolder, type StoreFolder } from './sqlite-store.fixture.ts'
 import { storeRecord } from './sqlite-store-samples.fixture.ts'
 

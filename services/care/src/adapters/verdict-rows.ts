@@ -3,7 +3,7 @@
 import { SEAL_ALGORITHM } from '@tallystick/hashchain'
 import type { ReplayedPage, SharedVerdicts } from '../domain/kept-verdict.ts'
 import type { ChainFinding } from '../domain/record-store.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import type { RowMac } from './row-mac.ts'
 import type { SideRows } from './side-rows.ts'
 

@@ -16,7 +16,7 @@ import {
   NotAnExport,
   verifyExport,
 } from '../domain/verify-export.ts'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { slotOption, storeConfig } from './command-config.ts'
 
 export const verifyVerb: CommandVerb = {

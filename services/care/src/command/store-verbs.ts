@@ -3,7 +3,7 @@ import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/comman
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores } from '../adapters/open-stores.ts'
 import { RECORDS } from '../adapters/sqlite-record-database.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { commandConfig, storeConfig, storePlace } from './command-config.ts'
 
 /** `care migrate` and `care move`. */

@@ -1,7 +1,7 @@
 // What becomes of a write (C3, C14, C31, C40, C47), decided from what it meets and nothing else: a version that follows the chain's
 // newest, the answer to a request that was taken before, or the reason why it makes no version.
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import { entryLeafHash, nextEntry, recordOf, writeJournalEntry } from './journal-entry.ts'
 import type { AppendOutcome } from './record-store.ts'

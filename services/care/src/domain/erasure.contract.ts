@@ -1,7 +1,7 @@
 // What erasing a chain leaves and takes (C31), on whatever engine keeps the records.
 import type { ManualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import {
   collect,
   PLAN,

@@ -7,7 +7,7 @@
 import type { Lease } from '@tallystick/journal-store'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import { type BackOff, type BackOffLimits, createBackOff } from '@tallystick/service-kit'
-import { AUDIENCES } from '../wire/records.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import type { CareRecord } from './care-record.ts'
 import {
   type DeliveryOutcome,

@@ -1,8 +1,8 @@
 // What freeing a topic leaves and takes (C47), on whatever engine keeps the records.
 import type { ManualClock } from '@tallystick/service-kit'
 import { describe, expect, it } from 'vitest'
+import { AUDIENCES } from '../wire/audience.ts'
 import type { NamedChain } from '../wire/record-uri.ts'
-import { AUDIENCES } from '../wire/records.ts'
 import { fhirBundle } from './fhir-bundle.ts'
 import {
   appended,

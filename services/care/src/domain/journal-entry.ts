@@ -4,9 +4,10 @@
 // itself.
 import { canonicalJson, preimageHash, versionHash } from '@tallystick/hashchain'
 import { z } from 'zod'
+import { AUDIENCES } from '../wire/audience.ts'
 import { isTagShaped } from '../wire/language-tag.ts'
 import { type ChainSlot, isRecordName } from '../wire/record-uri.ts'
-import { AUDIENCES, WITHDRAWALS } from '../wire/records.ts'
+import { WITHDRAWALS } from '../wire/records.ts'
 import type { VersionFault } from '../wire/verify.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 

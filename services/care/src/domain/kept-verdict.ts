@@ -7,7 +7,7 @@
  */
 import type { Lease } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import { ChainVerdicts } from './chain-verdicts.ts'
 import type { ChainFinding, RecordStore } from './record-store.ts'
 import { ReportTexts } from './report-texts.ts'

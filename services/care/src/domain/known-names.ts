@@ -3,8 +3,9 @@
  * their name, and patients by what a reader may take them for. In memory, read at the start: names are public or few, and no
  * database folds them.
  */
+
+import { AUDIENCES } from '../wire/audience.ts'
 import { areAlike, isWritableName, looksOf, normalName, normalSlot } from '../wire/record-uri.ts'
-import { AUDIENCES } from '../wire/records.ts'
 import { placeBehind, type RecordStore, type TopicName } from './record-store.ts'
 import { type Reach, reachWithin } from './scopes.ts'
 

@@ -3,8 +3,8 @@
  * chain, sessions hear of versions in order. routes/write-route.ts has already decided who may write.
  */
 import { type Clock, isoNow } from '@tallystick/service-kit/clock'
+import type { Audience } from '../wire/audience.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import type { AuditRow, WriteAnswer } from '../wire/write.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { KnownNames } from './known-names.ts'

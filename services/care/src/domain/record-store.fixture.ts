@@ -2,8 +2,8 @@
 // stored data behind the store's back.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, expect } from 'vitest'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import type { NamedChain } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { AppendOutcome, ChainVerification, RecordStore } from './record-store.ts'
 import { type ExportReport, verifyExport } from './verify-export.ts'

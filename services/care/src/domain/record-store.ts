@@ -2,8 +2,8 @@
 // record-store.contract.ts is the suite that both pass.
 
 import type { Journal } from '@tallystick/journal-store'
+import type { Audience } from '../wire/audience.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import type { ChainVerdict } from '../wire/verify.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
 import type { Reach } from './scopes.ts'

@@ -1,6 +1,7 @@
 // What scopes let their holder do with records (C24). Pure: the browser runs this file too.
+
+import type { Audience } from '../wire/audience.ts'
 import { type ChainSlot, decodeName, isWritableName, normalName } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 
 /** Scopes in the order in which metadata and challenges list them (care.md, Authentication 4 and 8). */
 export const CARE_SCOPES = ['care.read.user', 'care.read.assistant', 'care.write'] as const

@@ -3,8 +3,9 @@
  * request. Work for visitors without a token is done in turns, one at a time, and rests for most of the time while their journal
  * is written to; who has a token takes other turns, and never waits behind them.
  */
+
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { chainUri, type NamedChain } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { KeptVerdict, type KeptVerdictDeps } from './kept-verdict.ts'
 import type { RecordStore } from './record-store.ts'
 import type { Reach } from './scopes.ts'

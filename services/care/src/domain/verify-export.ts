@@ -6,8 +6,8 @@ import {
   openCheckpoint,
   versionPreimage,
 } from '@tallystick/hashchain'
+import type { Audience } from '../wire/audience.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import { EXPORT_FORMAT, type ExportLine, exportLine, type VersionFault } from '../wire/verify.ts'
 import { readJournalEntry } from './journal-entry.ts'
 import { isNamedAsToday } from './known-names.ts'

@@ -1,6 +1,6 @@
 /** Cursors of `changes_since`: how far a reader was told of each journal, sealed (C26). */
 import { hash } from 'node:crypto'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { BLOCK_BYTES, createSealedBlocks } from './sealed-blocks.ts'
 
 const [LEAF_BYTES, MARK_BYTES] = [5, 3]

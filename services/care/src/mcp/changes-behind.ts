@@ -6,8 +6,8 @@
  */
 import type { PlacedVersion } from '../domain/record-store.ts'
 import { reachOf } from '../domain/scopes.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { NOTHING_TOLD, type ToldParts, toldUpTo } from './change-cursors.ts'
 import { type ChangedRecord, changeOfChain, type ToldChanges } from './changes-since.ts'
 import { type CallContext, noteRead, unknownCursor } from './visible-records.ts'

@@ -2,8 +2,8 @@
 import { countVersions, isBefore, type Position } from '../domain/position.ts'
 import type { PlacedVersion, RecordStore } from '../domain/record-store.ts'
 import { reachOf } from '../domain/scopes.ts'
+import { AUDIENCES } from '../wire/audience.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import { AUDIENCES } from '../wire/records.ts'
 import { Happening, type Listener, letsNoticeThrough } from './frames.ts'
 
 /** Versions read in one go: some milliseconds of work. */

@@ -6,7 +6,7 @@ import type { RequestId } from '@modelcontextprotocol/sdk/types.js'
 import type { Position } from '../domain/position.ts'
 import type { StoredSession } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
-import type { EventStream } from './event-streams.ts'
+import type { StreamEnd } from './open-stream.ts'
 
 export class McpSession {
   readonly number: number
@@ -35,7 +35,7 @@ export class McpSession {
   /** The number of its newest stream, among those of all processes. */
   streamEpoch: number
   /** Its stream, if that is at this process. */
-  stream: EventStream | undefined
+  stream: { end(reason: StreamEnd): void } | undefined
   /** GETs so far: the newest wins, also over one that is still being judged. */
   opening = 0
   /**

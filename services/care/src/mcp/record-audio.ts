@@ -4,13 +4,17 @@ import type { CareRecord } from '../domain/care-record.ts'
 import type { Moment } from '../domain/retraction.ts'
 import { type Speech, SpeechUnavailable, spokenText } from '../domain/speech.ts'
 import { isStale } from '../domain/staleness.ts'
-import type { VisibleRecord } from './visible-records.ts'
 
 /** A sentence is 50 to 300 KB in base64, so this bounds memory to about 20 MB. */
 const CACHED_MAX = 64
 
 /** Some pages of records, of which a list asks every time: about 1 MB. */
 const JUDGED_MAX = 4_096
+
+/** A version, and what is said before it. */
+type SpokenVersion = Pick<Parameters<typeof spokenText>[1], 'newestLanguage' | 'superseded'> & {
+  readonly record: CareRecord
+}
 
 export type RecordAudio = ReturnType<typeof createRecordAudio>
 
@@ -39,7 +43,7 @@ export function createRecordAudio(deps: {
       return known
     },
     async spoken(
-      { newestLanguage, record, superseded }: VisibleRecord,
+      { newestLanguage, record, superseded }: SpokenVersion,
       moment: Moment,
     ): Promise<
       | { readonly kind: 'sound'; readonly blob: string }

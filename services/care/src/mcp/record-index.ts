@@ -14,8 +14,8 @@ import {
 import type { Reach } from '../domain/scopes.ts'
 import type { SearchWord } from '../domain/search-words.ts'
 import { WordIndex } from '../domain/word-index.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 
 /** Records taken up between two turns of the event loop: a millisecond. */
 const PAGE_RECORDS = 32

@@ -4,8 +4,8 @@ import type { OwnLabel } from '../domain/author-labels.ts'
 import type { KeptReadRow } from '../domain/care-record.ts'
 import { mayRead } from '../domain/scopes.ts'
 import { errorAnswer } from '../errors.ts'
+import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { readsAnswer, readsQuery } from '../wire/reads.ts'
-import { AUDIENCES, type Audience } from '../wire/records.ts'
 import { BEARER, type BearerCheckDeps, checkBearer } from './bearer.ts'
 
 export type ReadLog = {

@@ -16,8 +16,8 @@ import {
   verifyText,
 } from '../domain/verify-report.ts'
 import { errorAnswer } from '../errors.ts'
+import type { Audience } from '../wire/audience.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
-import type { Audience } from '../wire/records.ts'
 import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
 import { BEARER, type BearerCheckDeps, MAYBE_BEARER, readerOf, refusedTo } from './bearer.ts'
 

@@ -2,8 +2,9 @@
 import { LoggingLevelSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseIsoTime } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
+import { audience } from './audience.ts'
 import { discoverExample, initializeExample } from './examples.ts'
-import { audience, nameText, status } from './records.ts'
+import { nameText, status } from './records.ts'
 
 /** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
 export const mcpMessage = z

@@ -2,8 +2,9 @@
  * How a record is named: what a person or a topic may be called from now on (C38: one human name is one text, and what is seen is
  * all there is), and the URI that spells both. Pure: the browser runs this file too, so no lookbehind (Safari 15).
  */
+
+import type { Audience } from './audience.ts'
 import { readsAs } from './reads-as.ts'
-import type { Audience } from './records.ts'
 
 /** The form in which names are kept and compared, whatever a keyboard or a file system made of them. */
 export const normalName = (name: string): string => name.normalize('NFC')

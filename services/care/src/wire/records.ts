@@ -1,5 +1,6 @@
 /** What a read says about a record besides its text, and the notice of a new version. The browser takes its types from here. */
 import { z } from 'zod'
+import { audience } from './audience.ts'
 import { isRecordName } from './record-uri.ts'
 
 /** The name of a patient or a topic, wherever one is given beside a URI: in its normal form (C38). */
@@ -9,14 +10,6 @@ export const nameText = z
   .refine(isRecordName, { error: 'expected a name without "/" and "|"' })
   // The same for who reads the reference.
   .meta({ minLength: 1, pattern: '^[^/|]+$' })
-
-/** Who may hear a record: `user` may be spoken to the person, `assistant` must never be. Fixed for a chain. */
-export const audience = z.enum(['user', 'assistant'])
-
-export type Audience = z.infer<typeof audience>
-
-/** Both, in the order of journals and exports. */
-export const AUDIENCES = audience.options
 
 /** Why a record is withdrawn: each is an act of its own (C40). */
 export const WITHDRAWALS = ['entered-in-error', 'wrong-person'] as const

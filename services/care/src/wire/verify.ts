@@ -1,7 +1,7 @@
 /** `GET /verify` and the routes below it: queries, answers and the lines of an export. */
 import { z } from 'zod'
+import { audience } from './audience.ts'
 import { uriExample } from './examples.ts'
-import { audience } from './records.ts'
 
 /** The `uri` filter; given twice it names nothing. */
 export const uriQuery = z.object({

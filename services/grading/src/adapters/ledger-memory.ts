@@ -14,7 +14,6 @@ import {
   writeCell,
 } from '../domain/calibration/truth-table.ts'
 import type { TruthTally } from '../domain/calibration/truth-tally.ts'
-import type { CommittedPick } from '../domain/closes/committed-pick.ts'
 import {
   type DecidedEvent,
   type FoundEvents,
@@ -30,6 +29,7 @@ import {
   type LedgerReader,
   type StoredPick,
 } from '../domain/closes/grading-store.ts'
+import type { CommittedPick } from '../domain/closes/pick-opening.ts'
 import { eventPathOf } from '../domain/markets/markets.ts'
 import { isFiledAlike, openEventSearch, type SearchDialect } from './event-search.ts'
 import type { LedgerSource, LedgerSql } from './ledger-sql.ts'

@@ -1,9 +1,10 @@
 /** What stored rows mean to the domain, on every engine: entries, the events they fold into, and picks. */
 import { applyEntry } from '../domain/closes/apply-entry.ts'
-import type { CommittedPick, PickOpening } from '../domain/closes/committed-pick.ts'
-import type { EventState, RecordReference } from '../domain/closes/event-state.ts'
+import type { EventState } from '../domain/closes/event-state.ts'
 import type { StoredEntry, StoredPick } from '../domain/closes/grading-store.ts'
 import { type EventLedgerEntry, hexOf, type LedgerEntry } from '../domain/closes/ledger-entry.ts'
+import type { CommittedPick, PickOpening } from '../domain/closes/pick-opening.ts'
+import type { RecordReference } from '../domain/closes/price-log.ts'
 import { eventPathOf } from '../domain/markets/markets.ts'
 
 /** Entries read at once. */

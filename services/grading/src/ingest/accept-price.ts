@@ -1,9 +1,9 @@
 /** Which parts of a payload are credible: JSON that parses, plausible prices, in a possible book, at a possible time. */
 import { BOOKSUM_MAX, BOOKSUM_MIN, parseDecimalOdds } from '@tallystick/odds'
 import { isCompleteBook } from '../domain/closes/apply-entry.ts'
-import type { FeedInfo } from '../domain/closes/event-state.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Observation, Refusal } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { readMarketPath } from '../domain/markets/parse-market.ts'
 
 /** A feed of a market whose terms forbid passing its prices on. */

@@ -5,9 +5,10 @@
  */
 
 import { isoDay, isoSeconds } from '@tallystick/service-kit/clock'
-import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Normalised, Observation } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { ownValue } from '../domain/markets/markets.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readPrice } from './accept-price.ts'
 import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'

@@ -1,9 +1,10 @@
 /** Turns an operator's upload into observations. Pure. */
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
-import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Normalised, Observation, Refusal } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { marketPath, selectionNamed } from '../domain/markets/markets.ts'
 import { parseWholeMarket } from '../domain/markets/parse-market.ts'
 import type { Upload } from '../wire/upload.ts'

@@ -4,9 +4,10 @@
  */
 import { parseOdds } from '@tallystick/odds'
 import { isoSeconds } from '@tallystick/service-kit/clock'
-import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Normalised, Observation } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { lineText, ownValue } from '../domain/markets/markets.ts'
 import { fullTeamName } from '../domain/markets/team-names.ts'
 import { acceptBook, newReading, privateFeed, type Reading } from './accept-price.ts'

@@ -4,8 +4,8 @@
  */
 
 import { isoDay } from '@tallystick/service-kit/clock'
-import type { FeedInfo } from '../domain/closes/event-state.ts'
 import type { GradingStore } from '../domain/closes/grading-store.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { readFootballData } from '../ingest/football-data.ts'
 import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import {

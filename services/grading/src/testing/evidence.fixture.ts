@@ -1,8 +1,8 @@
 // What the tests of the evidence share: where prices come from, when, and a ledger that received them.
 import { calibrationAnswer } from '../domain/calibration/calibration.ts'
 import { writeCell } from '../domain/calibration/truth-table.ts'
-import type { FeedInfo } from '../domain/closes/event-state.ts'
 import type { Observation } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { createGraderFixture } from './grader.fixture.ts'
 import { START_SECONDS, sampleBatch, sampleObservation, samplePrices } from './samples.fixture.ts'
 

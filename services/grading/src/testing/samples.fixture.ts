@@ -3,10 +3,11 @@
 import { parseOdds } from '@tallystick/odds'
 import type { MutableTruth, SettledRow } from '../domain/calibration/truth-table.ts'
 import { TruthTally } from '../domain/calibration/truth-tally.ts'
-import type { EventInfo, FeedInfo } from '../domain/closes/event-state.ts'
+import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { IngestBatch } from '../domain/closes/grading-store.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Observation } from '../domain/closes/observation.ts'
+import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { parseMarket } from '../domain/markets/parse-market.ts'
 import {
   DEFAULT_GRADE_OPTIONS,

@@ -2,7 +2,7 @@
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
-import { isOwnFeed } from '../domain/closes/reference-close.ts'
+import { isOwnFeed } from '../domain/closes/own-feeds.ts'
 import { PERIOD } from '../domain/markets/parse-market.ts'
 import { uploadExample } from './examples.ts'
 

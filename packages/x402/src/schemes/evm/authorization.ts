@@ -21,6 +21,7 @@ import {
   type EvmSigner,
   type SigningDomain,
   TRANSFER_TYPES,
+  type TransferAuthorization,
   typeText,
 } from './transfer-typed-data.ts'
 
@@ -53,9 +54,6 @@ const payload = z.strictObject({
 
 /** A payment as received, parsed: addresses and nonce in lower case, the signature's bytes. */
 export type EvmPayload = Readonly<z.output<typeof payload>>
-
-/** Who pays whom, how much (base units), and when it may be submitted (seconds). */
-export type TransferAuthorization = Readonly<EvmPayload['authorization']>
 
 /** Reads a scheme payload; undefined for every shape but `{authorization{six fields}, signature}` with strict decimals and hex. */
 export function readEvmPayload(value: unknown): EvmPayload | undefined {

@@ -8,9 +8,9 @@ import type {
   SchemeNetworkClient,
 } from '@x402/core/types'
 import type { Clock } from '../../clock.ts'
-import type { TransferAuthorization } from './authorization.ts'
 import { evmChainId, isEvmAddress } from './evm-asset.ts'
 import type { Hex } from './evm-words.ts'
+import type { TransferAuthorization } from './transfer-typed-data.ts'
 import { type EvmSigner, TRANSFER_TYPES } from './transfer-typed-data.ts'
 
 export { DOMAIN_FIELDS, TRANSFER_TYPES, typeText } from './transfer-typed-data.ts'

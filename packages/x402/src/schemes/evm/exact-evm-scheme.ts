@@ -23,7 +23,6 @@ import {
   readEvmPayload,
   recoverSigner,
   signingDomain,
-  type TransferAuthorization,
 } from './authorization.ts'
 import { type EvmAsset, evmChainId, findAsset, isEvmAddress } from './evm-asset.ts'
 import type { EvmLedger } from './evm-ledger.ts'
@@ -33,6 +32,7 @@ import {
   findEvmPayment,
   VALIDITY_SLACK_SECONDS,
 } from './find-evm-payment.ts'
+import type { TransferAuthorization } from './transfer-typed-data.ts'
 
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 

@@ -24,10 +24,13 @@ import {
   evmSigner,
   readEcdsaSignature,
   recoverSigner,
-  type TransferAuthorization,
 } from './authorization.ts'
 import { bytesOfHex, type Hex, hexOfBytes } from './evm-words.ts'
-import { type SigningDomain, TRANSFER_TYPES } from './transfer-typed-data.ts'
+import {
+  type SigningDomain,
+  TRANSFER_TYPES,
+  type TransferAuthorization,
+} from './transfer-typed-data.ts'
 
 type Vector = {
   readonly title: string

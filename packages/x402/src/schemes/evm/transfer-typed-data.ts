@@ -1,5 +1,4 @@
 /** What the payer of a transfer signs, as wallets show it: EIP-3009 in the form of EIP-712. Pages load this file, too. */
-import type { TransferAuthorization } from './authorization.ts'
 import type { Hex } from './evm-words.ts'
 
 /** An EIP-712 domain with the four fields that these tokens use. */
@@ -29,6 +28,16 @@ export const TRANSFER_TYPES = {
     { name: 'nonce', type: 'bytes32' },
   ],
 } as const
+
+/** Who pays whom, how much (base units), and when it may be submitted: after and before these Unix seconds. */
+export type TransferAuthorization = {
+  readonly from: Hex
+  readonly to: Hex
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
 
 type Fields = readonly { readonly name: string; readonly type: string }[]
 

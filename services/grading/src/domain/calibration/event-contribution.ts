@@ -4,14 +4,16 @@
  */
 import { bandPrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../../wire/cards.ts'
-import { type CommittedPick, countedPicks } from '../closes/committed-pick.ts'
-import type { CloseRecord, EarliestStart, EventState, PriceRecord } from '../closes/event-state.ts'
+import { countedPicks } from '../closes/committed-pick.ts'
+import type { CloseRecord, EarliestStart, EventState } from '../closes/event-state.ts'
+import { isOwnFeed } from '../closes/own-feeds.ts'
+import type { CommittedPick } from '../closes/pick-opening.ts'
+import type { PriceRecord } from '../closes/price-log.ts'
 import {
   bestClose,
   type FairClose,
   fairClose,
   fairProbabilityOf,
-  isOwnFeed,
 } from '../closes/reference-close.ts'
 import { returnOf, settleSelection } from '../closes/settle-selection.ts'
 import { type EventMarket, marketFamily } from '../markets/markets.ts'

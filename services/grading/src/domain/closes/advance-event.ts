@@ -5,15 +5,7 @@ import { eventContribution } from '../calibration/event-contribution.ts'
 import type { TruthTally } from '../calibration/truth-tally.ts'
 import { readMarketPath } from '../markets/parse-market.ts'
 import { applyEntry, closeGroup, latestInfo } from './apply-entry.ts'
-import type { CommittedPick } from './committed-pick.ts'
-import type {
-  CloseRecord,
-  EventInfo,
-  EventState,
-  OutcomeRecord,
-  PriceRecord,
-  RecordReference,
-} from './event-state.ts'
+import type { CloseRecord, EventInfo, EventState, OutcomeRecord } from './event-state.ts'
 import type { IngestBatch, IngestOutcome } from './grading-store.ts'
 import type {
   CloseEntry,
@@ -23,6 +15,8 @@ import type {
   OutcomeEntry,
 } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
+import type { CommittedPick } from './pick-opening.ts'
+import type { PriceRecord, RecordReference } from './price-log.ts'
 
 export const NOTHING_INGESTED: IngestOutcome = {
   events: 0,

@@ -8,10 +8,9 @@ import type {
   EventInfo,
   EventState,
   OutcomeRecord,
-  PriceRecord,
-  RecordReference,
 } from './event-state.ts'
 import type { CloseEntry, EventLedgerEntry, OutcomeEntry, SnapshotEntry } from './ledger-entry.ts'
+import type { PriceRecord, RecordReference } from './price-log.ts'
 import { PriceLog } from './price-log.ts'
 
 /**

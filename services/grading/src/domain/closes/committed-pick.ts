@@ -11,32 +11,8 @@ import { parseMarket } from '../markets/parse-market.ts'
 import type { GradeOptions, Parlay, PickRequest } from '../markets/pick-request.ts'
 import type { EarliestStart } from './event-state.ts'
 import type { GradingStore, StoredPick } from './grading-store.ts'
+import type { CommittedPick, PickOpening } from './pick-opening.ts'
 import { isWithinReach } from './recorded-prices.ts'
-
-/** What a committed pick says; public once its event has started, apart from the prices of sources that may not be shown. */
-export type PickOpening = {
-  /** The whole market key, as text. */
-  readonly market: string
-  readonly selection: string
-  /** Decimal odds taken, canonical text. */
-  readonly odds: string
-  /** When the service received it, Unix seconds. */
-  readonly receivedAtSeconds: number
-  /** When the bet was placed, according to the payer; Unix seconds. */
-  readonly placedAtSeconds?: number
-  /** The selection's best recorded price at that moment, canonical text; absent if there was none. */
-  readonly bestRecorded?: string
-  /** Whether every source that had a price then may be shown. */
-  readonly isBestOpen?: true
-  /** Otherwise 32 random bytes, hex: the opening gives the hash of salt and best price instead of the price (G14). */
-  readonly bestSalt?: string
-  /** The price was far from any that was recorded then, and the payer did not confirm it: it counts nowhere (G21). */
-  readonly isUnconfirmed?: true
-  /** One tag per payer and store: it counts repeats without naming the payer. */
-  readonly payerTag: string
-  /** 32 random bytes, hex: without them the commitment to a likely pick could be guessed. */
-  readonly salt: string
-}
 
 /** The members of an opening that give the best recorded price; a price that may not be shown gets its own salt. */
 export function bestInOpening(
@@ -63,9 +39,6 @@ export function committedForm(opening: PickOpening): CommittedForm {
 /** The commitment to a pick: SHA-256 of the RFC 8785 JSON of what may be shown of it, hex. */
 export const commitmentOf = (opening: PickOpening): string =>
   preimageHash(canonicalJson(committedForm(opening)))
-
-/** A committed pick with its place in the ledger. */
-export type CommittedPick = { readonly seq: number; readonly opening: PickOpening }
 
 /** Why a committed pick, taken alone, does not count; undefined if it does (G6). */
 export function refusalOf(

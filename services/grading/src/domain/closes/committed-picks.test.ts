@@ -13,7 +13,8 @@ import {
   scored,
 } from '../../testing/samples.fixture.ts'
 import { coverageAnswer } from '../markets/coverage.ts'
-import { commitmentOf, type PickOpening } from './committed-pick.ts'
+import { commitmentOf } from './committed-pick.ts'
+import type { PickOpening } from './pick-opening.ts'
 
 async function graderBeforeStart() {
   const fixture = await ledgerOf(OPEN_FEED, [BEFORE, { snapshots: [early] }])

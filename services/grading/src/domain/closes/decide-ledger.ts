@@ -6,11 +6,12 @@ import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { TruthTally } from '../calibration/truth-tally.ts'
 import { eventPathOf } from '../markets/markets.ts'
 import { addIngested, advanceEvent, isNews, NOTHING_INGESTED, recount } from './advance-event.ts'
-import { type CommittedPick, commitmentOf } from './committed-pick.ts'
+import { commitmentOf } from './committed-pick.ts'
 import type { EventState } from './event-state.ts'
 import type { IngestBatch, IngestOutcome, StoredPick } from './grading-store.ts'
 import { hexOf, type LedgerEntry, saltEntry } from './ledger-entry.ts'
 import type { Observation } from './observation.ts'
+import type { CommittedPick } from './pick-opening.ts'
 
 /** What a write finds: events, and the committed picks on those whose picks may count. */
 export type FoundEvents = {

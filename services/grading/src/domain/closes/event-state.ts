@@ -3,11 +3,7 @@
  * grade comes from the same entries that a reader can check.
  */
 import type { SelectionResult } from '../../wire/upload.ts'
-import type { EventMarket } from '../markets/markets.ts'
-import type { PriceLog } from './price-log.ts'
-
-/** Place of an entry in the ledger, and its RFC 9162 leaf hash in hex. */
-export type RecordReference = { readonly seq: number; readonly hash: string }
+import type { PriceLog, PriceRecord, RecordReference } from './price-log.ts'
 
 /** Who plays, and when. */
 export type EventInfo = {
@@ -28,37 +24,6 @@ export type EventInfo = {
 
 /** The earliest start that any entry ever gave, to the second where one did. */
 export type EarliestStart = Pick<EventInfo, 'startAtSeconds' | 'startPrecision'>
-
-/** Where prices and results come from. */
-export type FeedInfo = {
-  /** `football-data`, `the-odds-api`, `manual`, `synthetic`. */
-  readonly feed: string
-  /** Whether the source's terms allow its prices to be public. */
-  readonly isRedistributable: boolean
-  /** Made by our generator, not by a market. */
-  readonly isSynthetic: boolean
-}
-
-/** Prices of one market at one book at one time. */
-export type PriceRecord = FeedInfo &
-  EventMarket & {
-    /** `ah/ft/-0.75` (markets.ts). */
-    readonly market: string
-    /** `ah/ft`: the market without its line. */
-    readonly family: string
-    readonly book: string
-    /** Decimal odds by selection; selections without a price are absent. */
-    readonly odds: Readonly<Record<string, number>>
-    /** Whether every selection has a price, so that the margin can be removed. */
-    readonly isComplete: boolean
-    /** One of a feed's further lines beside the main one. */
-    readonly isAlternative?: boolean | undefined
-    /** When the feed saw the prices; unknown if it only calls them early or closing. */
-    readonly capturedAtSeconds?: number | undefined
-    /** When the service received them. */
-    readonly recordedAtSeconds: number
-    readonly record: RecordReference
-  }
 
 /** Where a close comes from: the last price before the start, or prices that the source declares closing. */
 export type CloseRule = 'last_before_start' | 'source_declared'

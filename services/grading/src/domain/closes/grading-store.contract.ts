@@ -9,8 +9,9 @@ import {
   samplePrices,
   scored,
 } from '../../testing/samples.fixture.ts'
-import { commitmentOf, type PickOpening } from './committed-pick.ts'
+import { commitmentOf } from './committed-pick.ts'
 import type { EventSearch, GradingStore, StoredPick } from './grading-store.ts'
+import type { PickOpening } from './pick-opening.ts'
 
 /** An opening for tests. */
 const opening: PickOpening = {

@@ -4,10 +4,11 @@
  */
 
 import type { TruthTable } from '../calibration/truth-table.ts'
-import type { CommittedPick, PickOpening } from './committed-pick.ts'
-import type { EventState, FeedInfo, RecordReference } from './event-state.ts'
+import type { EventState } from './event-state.ts'
 import type { LedgerEntry } from './ledger-entry.ts'
 import type { Observation, Refusal } from './observation.ts'
+import type { CommittedPick, PickOpening } from './pick-opening.ts'
+import type { FeedInfo, RecordReference } from './price-log.ts'
 
 /** A payload's observations on their way into the ledger. */
 export type IngestBatch = {

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../../testing/evidence.fixture.ts'
 import { fixtureOf } from '../../testing/grader.fixture.ts'
 import { samplePick, samplePrices, scored } from '../../testing/samples.fixture.ts'
-import { commitmentOf, type PickOpening } from './committed-pick.ts'
+import { commitmentOf } from './committed-pick.ts'
+import type { PickOpening } from './pick-opening.ts'
 
 const DAY_MS = 86_400_000
 

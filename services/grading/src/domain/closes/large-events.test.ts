@@ -11,9 +11,10 @@ import {
 } from '../../testing/samples.fixture.ts'
 import { TruthTally } from '../calibration/truth-tally.ts'
 import { advanceEvent } from './advance-event.ts'
-import type { CommittedPick } from './committed-pick.ts'
 import { createCountedPicks } from './committed-pick.ts'
-import type { EventState, PriceRecord } from './event-state.ts'
+import type { EventState } from './event-state.ts'
+import type { CommittedPick } from './pick-opening.ts'
+import type { PriceRecord } from './price-log.ts'
 import { PriceLog } from './price-log.ts'
 import { bestRecorded, priceSeenOf } from './recorded-prices.ts'
 

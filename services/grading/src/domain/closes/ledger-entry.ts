@@ -4,7 +4,8 @@
  */
 import { preimageHash } from '@tallystick/hashchain'
 import type { SelectionResult } from '../../wire/upload.ts'
-import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
+import type { CloseRule, EventInfo } from './event-state.ts'
+import type { FeedInfo } from './price-log.ts'
 
 /** What every entry about an event has. */
 type EventEntry = FeedInfo & {

@@ -3,8 +3,9 @@
  * reasons. advance-event.ts decides what is new and writes entries.
  */
 
-import type { CloseRule, EventInfo, FeedInfo } from './event-state.ts'
+import type { CloseRule, EventInfo } from './event-state.ts'
 import type { EntryPrices, ObservedOutcome } from './ledger-entry.ts'
+import type { FeedInfo } from './price-log.ts'
 
 /** Everything one payload says about one event. */
 export type Observation = {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { PriceRecord } from './event-state.ts'
+import type { PriceRecord } from './price-log.ts'
 import { PriceLog } from './price-log.ts'
 
 type Given = {

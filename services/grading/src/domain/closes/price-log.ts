@@ -3,8 +3,41 @@
  * state's log shares the last one's prices, so a round costs only its new prices; a query about one source skips the others.
  */
 import { getOrMake } from '@tallystick/service-kit'
-import { ownValue } from '../markets/markets.ts'
-import type { PriceRecord } from './event-state.ts'
+import { type EventMarket, ownValue } from '../markets/markets.ts'
+
+/** Place of an entry in the ledger, and its RFC 9162 leaf hash in hex. */
+export type RecordReference = { readonly seq: number; readonly hash: string }
+
+/** Where prices and results come from. */
+export type FeedInfo = {
+  /** `football-data`, `the-odds-api`, `manual`, `synthetic`. */
+  readonly feed: string
+  /** Whether the source's terms allow its prices to be public. */
+  readonly isRedistributable: boolean
+  /** Made by our generator, not by a market. */
+  readonly isSynthetic: boolean
+}
+
+/** Prices of one market at one book at one time. */
+export type PriceRecord = FeedInfo &
+  EventMarket & {
+    /** `ah/ft/-0.75` (markets.ts). */
+    readonly market: string
+    /** `ah/ft`: the market without its line. */
+    readonly family: string
+    readonly book: string
+    /** Decimal odds by selection; selections without a price are absent. */
+    readonly odds: Readonly<Record<string, number>>
+    /** Whether every selection has a price, so that the margin can be removed. */
+    readonly isComplete: boolean
+    /** One of a feed's further lines beside the main one. */
+    readonly isAlternative?: boolean | undefined
+    /** When the feed saw the prices; unknown if it only calls them early or closing. */
+    readonly capturedAtSeconds?: number | undefined
+    /** When the service received them. */
+    readonly recordedAtSeconds: number
+    readonly record: RecordReference
+  }
 
 /** Below this many prices a scan is as quick as an index, and most events have a few. */
 const INDEXED_FROM = 48

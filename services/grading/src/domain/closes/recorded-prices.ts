@@ -4,8 +4,9 @@
  */
 
 import { ownValue } from '../markets/markets.ts'
-import type { EventState, PriceRecord } from './event-state.ts'
+import type { EventState } from './event-state.ts'
 import type { RecordedRange } from './far-price.ts'
+import type { PriceRecord } from './price-log.ts'
 import { lastOfEach, type StandingAt, stoodAt } from './price-log.ts'
 
 /** How far a price may exceed the best recorded one and still count as available: books move between two records. */

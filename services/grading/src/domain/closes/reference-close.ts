@@ -12,6 +12,7 @@ import {
   ownValue,
 } from '../markets/markets.ts'
 import type { CloseRecord, EventState } from './event-state.ts'
+import { isOwnFeed, SOURCE_ORDER } from './own-feeds.ts'
 
 /** Sharper books first, by log-loss against results; any other book comes after these. */
 export const REFERENCE_ORDER: readonly string[] = [
@@ -24,28 +25,10 @@ export const REFERENCE_ORDER: readonly string[] = [
   'market_average',
 ]
 
-/**
- * Our own feeds, the better record first; any other source is an upload and comes after all of them. Each source has its
- * own book under a book's name, so nobody outbids a feed by uploading prices under that name (G15).
- */
-const SOURCE_ORDER: readonly string[] = [
-  'betfair-bsp',
-  'the-odds-api',
-  'football-data',
-  'mlb-open-close',
-  'nflverse',
-  'kalshi',
-  'polymarket',
-  'synthetic',
-]
-
 const placeIn = (order: readonly string[], name: string): number => {
   const place = order.indexOf(name)
   return place === -1 ? order.length : place
 }
-
-/** Whether a source is one of our feeds; any other is an upload. */
-export const isOwnFeed = (feed: string): boolean => SOURCE_ORDER.includes(feed)
 
 /** A close to grade against, or why there is none. */
 type ChosenClose =

@@ -11,7 +11,6 @@ import {
   keepAudit,
   type Paid,
   type PaidAudit,
-  type PickOpening,
   pickOfStored,
   RECEIPT_BYTES,
   refusalOf,
@@ -21,6 +20,7 @@ import {
 import type { EventState } from '../closes/event-state.ts'
 import { isUnconfirmed } from '../closes/far-price.ts'
 import type { GradingStore, StoredPick } from '../closes/grading-store.ts'
+import type { PickOpening } from '../closes/pick-opening.ts'
 import { publicEntries, publicEntry } from '../closes/public-entries.ts'
 import { bestRecorded } from '../closes/recorded-prices.ts'
 import { resolveEvents } from '../markets/find-events.ts'

@@ -1,7 +1,7 @@
 /** Entries of the ledger in words: what each records, of which event, and when. */
 import { element } from '@tallystick/service-kit/browser'
-import type { PickOpening } from '../../domain/closes/committed-pick.ts'
 import type { EntryPrices, LedgerEntry, OutcomeEntry } from '../../domain/closes/ledger-entry.ts'
+import type { PickOpening } from '../../domain/closes/pick-opening.ts'
 import type { EntryView } from '../../wire/ledger.ts'
 import { counted, timeText } from '../figures.ts'
 import { facts, hint, mono } from './card-parts.ts'
