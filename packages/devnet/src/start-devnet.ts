@@ -162,6 +162,7 @@ async function startLedger(clock: ConsensusClock) {
         await completeOpenTransfers(ledger)
       }
       await anvil.succeedIfDue(newestBlock)
+      await ledger.tokens.tellAccounts()
     },
   })
   return { anvil, ledger }

@@ -4,10 +4,13 @@ import type { proto } from '@hiero-ledger/proto'
 import Long from 'long'
 import { type Hex, hexToBytes } from 'viem'
 import { toProtoKey } from '../ledger/account-key.ts'
+import type { CustomFee } from '../ledger/custom-fees.ts'
 import { callEvm } from '../ledger/evm-call.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { TOKEN_KEYS } from '../ledger/token-registry.ts'
 import { balanceOf, contractId, findEntity, NEVER, query } from './answer-query.ts'
 import type { LedgerFile } from './plan-file.ts'
+import { runningHash } from './plan-topic.ts'
 import { findContract } from './read-evm-transaction.ts'
 import { toBigInt } from './signed-transaction.ts'
 
@@ -80,6 +83,66 @@ export const CONTENT_QUERIES = {
     }
     return { fileInfo }
   }),
+  'ConsensusService/getTopicInfo': query(
+    'consensusGetTopicInfo',
+    async ({ ledger }, { topicID }) => {
+      const topic = ledger.topics.byNumber.get(Number(toBigInt(topicID?.topicNum)))
+      if (topic === undefined) return { status: 'INVALID_TOPIC_ID' }
+      const topicInfo = {
+        memo: topic.memo,
+        runningHash: runningHash(topic),
+        sequenceNumber: Long.fromNumber(topic.messages.length),
+        ...(topic.adminKey && { adminKey: toProtoKey(topic.adminKey) }),
+        ...(topic.submitKey && { submitKey: toProtoKey(topic.submitKey) }),
+        ...NEVER,
+      }
+      return { topicID, topicInfo }
+    },
+  ),
+  'TokenService/getTokenInfo': query('tokenGetInfo', async ({ ledger }, { token: id }) => {
+    const token = ledger.tokens.byNumber(Number(toBigInt(id?.tokenNum)))
+    if (token === undefined) return { status: 'INVALID_TOKEN_ID' }
+    const { decimals, keys, maxSupply, memo, name, symbol, totalSupply, treasury } = token
+    const tokenInfo = {
+      tokenId: id,
+      name,
+      symbol,
+      decimals,
+      memo,
+      totalSupply: long(totalSupply),
+      maxSupply: long(maxSupply),
+      supplyType: maxSupply === 0n ? 0 : 1,
+      treasury: { accountNum: Long.fromNumber(treasury.number) },
+      ...Object.fromEntries(
+        TOKEN_KEYS.flatMap((key) => (keys[key] ? [[`${key}Key`, toProtoKey(keys[key])]] : [])),
+      ),
+      defaultFreezeStatus: keys.freeze === null ? 0 : 2,
+      customFees: token.fees.map(toProtoFee),
+      expiry: NEVER.expirationTime,
+    }
+    return { tokenInfo }
+  }),
+}
+
+const long = (amount: bigint): Long => Long.fromString(amount.toString())
+
+function toProtoFee(fee: CustomFee): proto.ICustomFee {
+  const shared = {
+    feeCollectorAccountId: { accountNum: Long.fromNumber(fee.collector.number) },
+    allCollectorsAreExempt: fee.isEveryCollectorExempt,
+  }
+  if (fee.kind === 'fixed') {
+    const { amount, token } = fee
+    const denominatingTokenId = token === undefined ? null : { tokenNum: Long.fromNumber(token) }
+    return { ...shared, fixedFee: { amount: long(amount), denominatingTokenId } }
+  }
+  const fractionalFee = {
+    fractionalAmount: { numerator: long(fee.numerator), denominator: long(fee.denominator) },
+    minimumAmount: long(fee.min),
+    maximumAmount: long(fee.max),
+    netOfTransfers: fee.isNetOfTransfers,
+  }
+  return { ...shared, fractionalFee }
 }
 
 const findFile = (ledger: Ledger, id: proto.IFileID | null | undefined): LedgerFile | undefined =>

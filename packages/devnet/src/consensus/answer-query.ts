@@ -12,6 +12,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
+import { RUNNING_HASH_VERSION } from './plan-topic.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
 import type { Knowledge, TransactionService } from './transaction-service.ts'
@@ -26,11 +27,13 @@ type Field =
   | 'transactionGetRecord'
   | 'cryptogetAccountBalance'
   | 'cryptoGetInfo'
+  | 'consensusGetTopicInfo'
   | 'contractCallLocal'
   | 'contractGetBytecode'
   | 'contractGetInfo'
   | 'fileGetContents'
   | 'fileGetInfo'
+  | 'tokenGetInfo'
 
 /** Where the answer's field is named otherwise than the question's. */
 const RESPONSE_FIELDS: { readonly [field: string]: string } = {
@@ -67,9 +70,8 @@ export const QUERIES = {
   getTransactionReceipts: query('transactionGetReceipt', async (context, { transactionID }) => {
     const known = await knowledge(context, transactionID)
     if (known.kind === 'unknown') return { status: 'RECEIPT_NOT_FOUND' }
-    const result = known.kind === 'pending' ? 'UNKNOWN' : known.record.result
-    const created = known.kind === 'handled' ? known.record.created : undefined
-    return { receipt: receipt(context.ledger, result, created) }
+    const record = known.kind === 'handled' ? known.record : { result: 'UNKNOWN' }
+    return { receipt: receipt(context.ledger, record) }
   }),
   getTxRecordByTxID: query('transactionGetRecord', async (context, { transactionID }) => {
     const known = await knowledge(context, transactionID)
@@ -139,8 +141,7 @@ async function knowledge(
 
 function receipt(
   ledger: Ledger,
-  result: string,
-  created: TransactionRecord['created'],
+  record: Pick<TransactionRecord, 'created' | 'result' | 'topicMessage'>,
 ): proto.ITransactionReceipt {
   const { hbar, cents } = ledger.settings.exchangeRate
   const rate = {
@@ -150,15 +151,20 @@ function receipt(
   }
   // Both rates or neither: SDKs fail on a single one.
   return {
-    status: statusNumber(result as Status),
-    ...createdId(created),
+    status: statusNumber(record.result as Status),
+    ...createdId(record.created),
+    ...(record.topicMessage && {
+      topicSequenceNumber: Long.fromNumber(record.topicMessage.sequence),
+      topicRunningHash: record.topicMessage.runningHash,
+      topicRunningHashVersion: Long.fromNumber(RUNNING_HASH_VERSION),
+    }),
     exchangeRate: { currentRate: rate, nextRate: rate },
   }
 }
 
 function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransactionRecord {
   return {
-    receipt: receipt(ledger, record.result, record.created),
+    receipt: receipt(ledger, record),
     transactionHash: record.hash,
     consensusTimestamp: toProtoTimestamp(record.consensusNs),
     transactionID: {
@@ -175,6 +181,12 @@ function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransa
       })),
     },
     tokenTransferLists: tokenTransferLists(record),
+    assessedCustomFees: (record.customFees ?? []).map(({ amount, collector, payers, token }) => ({
+      amount: Long.fromString(amount.toString()),
+      tokenId: token === undefined ? null : { tokenNum: Long.fromNumber(token) },
+      feeCollectorAccountId: accountId(collector.number),
+      effectivePayerAccountId: payers.map((payer) => accountId(payer.number)),
+    })),
     ...contractResult(ledger, record),
   }
 }
@@ -182,7 +194,7 @@ function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransa
 /** What an EVM transaction did, in the field that its kind has. */
 function contractResult(ledger: Ledger, { entityId: id, evm, name }: TransactionRecord) {
   const transaction = ledger.transactions.byHash(evm?.hash ?? '')
-  if (transaction === undefined) return {}
+  if (transaction === undefined || transaction.isSynthetic === true) return {}
   const { contractAddress, gasUsed } = transaction.receipt
   const logs = networkLogs(transaction)
   const result: proto.IContractFunctionResult = {
@@ -194,7 +206,7 @@ function contractResult(ledger: Ledger, { entityId: id, evm, name }: Transaction
     gas: Long.fromString(transaction.envelope.gas.toString(), true),
     functionParameters: hexToBytes(transaction.envelope.data),
     logInfo: logs.map((log) => ({
-      contractID: contractId(ledger.accounts.byAddress(log.address)?.number),
+      contractID: contractId(entityNumber(ledger.idAt(log.address) ?? '')),
       bloom: hexToBytes(bloomOf([log])),
       topic: log.topics.map((topic) => hexToBytes(topic)),
       data: hexToBytes(log.data),
@@ -209,21 +221,23 @@ function tokenTransferLists({
 }: TransactionRecord): proto.ITokenTransferList[] {
   return [...Map.groupBy(tokenTransfers, ({ token }) => token)].map(([token, lines]) => ({
     token: { tokenNum: Long.fromNumber(entityNumber(token) ?? 0) },
-    transfers: lines.map(({ account, amount }) => ({
+    transfers: lines.map(({ account, amount, isApproval }) => ({
       accountID: accountId(entityNumber(account) ?? 0),
       amount: Long.fromString(amount.toString()),
+      isApproval,
     })),
   }))
 }
 
 function createdId(created: TransactionRecord['created']): proto.ITransactionReceipt {
   if (created === undefined) return {}
-  const { accountID, contractID, fileID, tokenID } = created
+  const { accountID, contractID, fileID, tokenID, topicID } = created
   return {
     ...(accountID !== undefined && { accountID: accountId(accountID) }),
     ...(contractID !== undefined && { contractID: contractId(contractID) }),
     ...(fileID !== undefined && { fileID: { fileNum: Long.fromNumber(fileID) } }),
     ...(tokenID !== undefined && { tokenID: { tokenNum: Long.fromNumber(tokenID) } }),
+    ...(topicID !== undefined && { topicID: { topicNum: Long.fromNumber(topicID) } }),
   }
 }
 

@@ -18,6 +18,7 @@ import {
   type Status,
   statusNumber,
 } from './signed-transaction.ts'
+import { TRANSACTION_KINDS, UNSUPPORTED_METHODS } from './transaction-kinds.ts'
 import type { TransactionService } from './transaction-service.ts'
 
 type Answer = (request: Buffer) => Promise<Uint8Array>
@@ -49,20 +50,9 @@ export async function startConsensusServer(options: {
   ])
   const answers: { [path: string]: Answer } = {
     ...Object.fromEntries(queries),
-    'CryptoService/cryptoTransfer': submit(),
-    'CryptoService/createAccount': submit(),
-    'CryptoService/updateAccount': submit(),
-    'CryptoService/cryptoDelete': submit(),
-    'CryptoService/approveAllowances': notSupported,
-    'FileService/createFile': submit(),
-    'FileService/appendContent': submit(),
-    'FileService/deleteFile': submit(),
-    'SmartContractService/contractCallMethod': submit(),
-    'SmartContractService/createContract': submit(),
-    'UtilService/atomicBatch': notSupported,
+    ...Object.fromEntries(Object.values(TRANSACTION_KINDS).map(([, path]) => [path, submit()])),
     'SmartContractService/callEthereum': submit(ETHEREUM_BYTES_MAX),
-    'TokenService/createToken': submit(),
-    'TokenService/associateTokens': submit(),
+    ...Object.fromEntries(UNSUPPORTED_METHODS.map((path) => [path, notSupported])),
   }
   for (const [path, answer] of Object.entries(answers)) {
     const [, method = ''] = path.split('/')

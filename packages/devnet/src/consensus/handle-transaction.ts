@@ -1,20 +1,24 @@
 // What consensus does with a native transaction: it always charges the fee, then does all of it or nothing.
 
-import { type Address, numberToHex } from 'viem'
+import { type Address, bytesToHex, type Hex, numberToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
+import type { AssessedFee } from '../ledger/custom-fees.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
-import type { EvmTransaction } from '../ledger/evm-transaction.ts'
+import { type EvmTransaction, networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
 import { netOf, type Submission, type TransactionRecord, transfersOf } from '../ledger/records.ts'
+import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
 import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-account.ts'
 import { planFileChange, planFileCreate } from './plan-file.ts'
-import { planTokenAssociate, planTokenCreate } from './plan-token.ts'
+import { planAllowances, planTokenAssociate, planTokenCreate } from './plan-token.ts'
+import { planTopicCreate, planTopicMessage } from './plan-topic.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
 import { feeTinybar } from './precheck-transaction.ts'
 import { type EvmContent, readEvmTransaction, runsCode } from './read-evm-transaction.ts'
-import type { Content, SignedTransaction, Status } from './signed-transaction.ts'
+import type { Content, SignedTransaction, SignedTransfer, Status } from './signed-transaction.ts'
+import { TRANSACTION_KINDS } from './transaction-kinds.ts'
 
 /** What an address gains or loses, tinybar. */
 export type Move = readonly [address: Address, tinybar: bigint]
@@ -23,11 +27,18 @@ export type Move = readonly [address: Address, tinybar: bigint]
 export type Plan = {
   /** What existing accounts lose and gain. */
   moves: Move[]
+  /** What the token service is asked to do, and the addresses of accounts by number that `apply` creates before. */
+  tokens?: { call: Hex; newcomers?: readonly Address[]; withoutFees?: Hex | undefined } | undefined
+  /** Custom fees of tokens, whose moves are among the others. */
+  customFees?: readonly AssessedFee[]
   /** Makes what else changes; returns what moves to new accounts, and what its record tells. */
-  apply: (
-    consensusNs: bigint,
-  ) => { moves: Move[]; entityId?: string } & Pick<TransactionRecord, 'created' | 'tokenTransfers'>
+  apply: (consensusNs: bigint) => Done | Promise<Done>
 }
+
+type Done = { moves: Move[]; entityId?: string } & Pick<
+  TransactionRecord,
+  'created' | 'topicMessage'
+>
 
 /** What is planned, and for whom. */
 export type PlanRequest = { transaction: SignedTransaction; payer: Entity }
@@ -47,15 +58,20 @@ export async function handleTransaction(
   const fee = feeTinybar(ledger, content)
   const [balance = fee] = typeof plan === 'string' ? await ledger.evm.balances([payer.address]) : []
   const charged = balance < fee ? balance : fee
-  const done: ReturnType<Plan['apply']> =
-    typeof plan === 'string' ? { moves: [] } : plan.apply(consensusNs)
+  const done: Done = typeof plan === 'string' ? { moves: [] } : await plan.apply(consensusNs)
   const [createdNumber] = Object.values(done.created ?? {})
   const net = netOf([
     ...feeMoves(payer, charged),
     ...(typeof plan === 'string' ? [] : plan.moves),
     ...done.moves,
   ])
-  await ledger.evm.setBalances(await balancesAfter(ledger, net), consensusNs)
+  const after = await balancesAfter(ledger, net)
+  const call = typeof plan === 'string' ? undefined : plan.tokens?.call
+  if (call === undefined) await ledger.evm.setBalances(after, consensusNs)
+  const tokens =
+    call === undefined
+      ? {}
+      : await settleTokens(ledger, transaction, { balances: after, call, consensusNs })
   const idOf = (address: Address): string => ledger.accounts.idOf(address) ?? FEE_COLLECTOR.id
   const record: TransactionRecord = {
     ...submissionOf(transaction),
@@ -65,27 +81,14 @@ export async function handleTransaction(
     chargedFeeTinybar: charged,
     entityId: createdNumber === undefined ? (done.entityId ?? null) : entityId(createdNumber),
     created: done.created,
-    tokenTransfers: done.tokenTransfers,
+    topicMessage: done.topicMessage,
+    customFees: typeof plan === 'string' ? undefined : plan.customFees,
+    ...tokens,
     transfers: transfersOf(new Map([...net].map(([address, change]) => [idOf(address), change]))),
   }
   ledger.records.add(record)
   return record
 }
-
-const NAMES = {
-  transfer: 'CRYPTOTRANSFER',
-  ethereum: 'ETHEREUMTRANSACTION',
-  'contract-call': 'CONTRACTCALL',
-  'contract-create': 'CONTRACTCREATEINSTANCE',
-  'file-create': 'FILECREATE',
-  'file-append': 'FILEAPPEND',
-  'file-delete': 'FILEDELETE',
-  'account-create': 'CRYPTOCREATEACCOUNT',
-  'account-delete': 'CRYPTODELETE',
-  'account-update': 'CRYPTOUPDATEACCOUNT',
-  'token-create': 'TOKENCREATION',
-  'token-associate': 'TOKENASSOCIATE',
-} as const
 
 /** An Ethereum transaction's sender pays, whoever submits it; a contract transaction's payer is its sender. */
 async function handleEvm(
@@ -109,24 +112,55 @@ async function handleEvm(
   return record
 }
 
+/** Has the token service do what it has judged to be possible, in one block with the balances. */
+async function settleTokens(
+  ledger: Ledger,
+  transaction: SignedTransaction,
+  done: { balances: ReadonlyMap<Address, bigint>; call: Hex; consensusNs: bigint },
+): Promise<Pick<TransactionRecord, 'tokenTransfers' | 'evm'>> {
+  const { balances, call, consensusNs } = done
+  const inner = networkCall(TOKEN_SERVICE_ADDRESS, call, consensusNs)
+  const receipt = await ledger.evm.executeWith(balances, inner)
+  if (BigInt(receipt.status) !== 1n) throw new Error('the token service refused what it had judged')
+  const find = (address: Address) => ledger.entityAt(address, consensusNs)
+  const tokenTransfers = ledger.tokens.read(receipt, { createdNs: consensusNs, find })
+  const [log] = receipt.logs.filter(({ address }) => ledger.tokens.byAddress(address) !== undefined)
+  if (log === undefined) return { tokenTransfers }
+  const hash = bytesToHex(transaction.hash.subarray(0, 32))
+  const blockNumber = Number(receipt.blockNumber)
+  ledger.transactions.add({
+    hash,
+    from: ledger.accounts.byNumber(transaction.payerNumber)?.address ?? inner.from,
+    envelope: unsignedEnvelope(ledger, { to: log.address, data: '0x', gas: 0n, valueTinybar: 0n }),
+    receipt: { ...receipt, to: log.address, gasUsed: '0x0' },
+    blockNumber,
+    consensusNs,
+    gasPriceTinybar: ledger.settings.gasPriceTinybar,
+    isScheduled: false,
+    isSynthetic: true,
+    result: 'SUCCESS',
+  })
+  return { tokenTransfers, evm: { hash, innerHash: receipt.transactionHash, blockNumber } }
+}
+
 /** What a contract transaction changes beyond the EVM: its sender's nonce stays, and its contract has a memo. */
 async function settleContract(
   ledger: Ledger,
   content: EvmContent,
   { envelope, from, receipt }: EvmTransaction,
 ): Promise<void> {
-  if (content.kind === 'contract-call') {
+  if (content.kind === 'contractCall') {
     await ledger.anvil.call('anvil_setNonce', [from, numberToHex(envelope.nonce)])
   }
   const created = ledger.accounts.byAddress(receipt.contractAddress ?? '')
-  if (content.kind === 'contract-create' && created !== undefined) {
+  if (content.kind === 'contractCreateInstance' && created !== undefined) {
     created.memo = content.message.memo ?? ''
   }
 }
 
 function submissionOf(transaction: SignedTransaction): Submission {
   return {
-    name: NAMES[transaction.content.kind],
+    name: TRANSACTION_KINDS[transaction.content.kind][0],
     id: { account: entityId(transaction.payerNumber), validStartNs: transaction.validStartNs },
     maxFeeTinybar: transaction.maxFeeTinybar,
     memo: Buffer.from(transaction.memo, 'utf8'),
@@ -136,39 +170,62 @@ function submissionOf(transaction: SignedTransaction): Submission {
   }
 }
 
+const FEE_SHORT = 'INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE'
+
 async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | Plan> {
   const { payer, transaction } = request
   const { content } = transaction
   if (runsCode(content)) throw new Error(`${content.kind} has no plan`)
-  const plan = await planContent(ledger, content, request)
+  const plan = await (content.kind === 'cryptoTransfer'
+    ? planTransfer(ledger, content, request)
+    : (PLANNERS[content.kind] as Planner<unknown>)(ledger, content.message, request))
   if (typeof plan === 'string') return plan
+  if (plan.tokens !== undefined) {
+    const { call, newcomers, withoutFees } = plan.tokens
+    const judged = await ledger.tokens.judge(call, newcomers)
+    const isFeeShort =
+      judged === 'INSUFFICIENT_TOKEN_BALANCE' &&
+      withoutFees !== undefined &&
+      (await ledger.tokens.judge(withoutFees, newcomers)) === 'OK'
+    if (isFeeShort) return FEE_SHORT
+    if (judged !== 'OK') return judged
+  }
   const fee = feeTinybar(ledger, content)
   const net = netOf([...feeMoves(payer, fee), ...plan.moves])
   const short = [...(await balancesAfter(ledger, net))].find(([, after]) => after < 0n)
   if (short === undefined) return plan
   const [address, after] = short
-  const isUnableToPay = after - (net.get(address) ?? 0n) < fee || content.kind !== 'transfer'
+  const paysFee = ({ payers, token }: AssessedFee) =>
+    token === undefined && payers.some((from) => from.address === address)
+  if (plan.customFees?.some(paysFee) === true) return FEE_SHORT
+  const isUnableToPay = after - (net.get(address) ?? 0n) < fee || content.kind !== 'cryptoTransfer'
   return address === payer.address && isUnableToPay
     ? 'INSUFFICIENT_PAYER_BALANCE'
     : 'INSUFFICIENT_ACCOUNT_BALANCE'
 }
 
-function planContent(
+type Planner<Message> = (
   ledger: Ledger,
-  content: Exclude<Content, EvmContent>,
+  message: Message,
   request: PlanRequest,
-): Promise<Status | Plan> | Status | Plan {
-  const { kind } = content
-  if (kind === 'account-create') return planAccountCreate(ledger, content.message, request)
-  if (kind === 'account-delete') return planAccountDelete(ledger, content.message, request)
-  if (kind === 'account-update') return planAccountUpdate(ledger, content.message, request)
-  if (kind === 'file-create') return planFileCreate(ledger, content.message, request)
-  if (kind === 'file-append' || kind === 'file-delete') {
-    return planFileChange(ledger, content.message, request)
-  }
-  if (kind === 'token-create') return planTokenCreate(ledger, content.message, request)
-  if (kind === 'token-associate') return planTokenAssociate(ledger, content.message, request)
-  return planTransfer(ledger, content, request)
+) => Promise<Status | Plan> | Status | Plan
+
+type Planned = Exclude<Content, EvmContent | SignedTransfer>
+
+const PLANNERS: {
+  readonly [Name in Planned['kind']]: Planner<Extract<Planned, { kind: Name }>['message']>
+} = {
+  consensusCreateTopic: planTopicCreate,
+  consensusSubmitMessage: planTopicMessage,
+  cryptoApproveAllowance: planAllowances,
+  cryptoCreateAccount: planAccountCreate,
+  cryptoDelete: planAccountDelete,
+  cryptoUpdateAccount: planAccountUpdate,
+  fileAppend: planFileChange,
+  fileCreate: planFileCreate,
+  fileDelete: planFileChange,
+  tokenAssociate: planTokenAssociate,
+  tokenCreation: planTokenCreate,
 }
 
 function feeMoves(payer: Entity, tinybar: bigint): Move[] {

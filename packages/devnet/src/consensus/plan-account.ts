@@ -76,6 +76,7 @@ export function planAccountUpdate(
       account.memo = message.memo?.value ?? account.memo
       const max = message.maxAutomaticTokenAssociations?.value
       account.maxAutoAssociations = max ?? account.maxAutoAssociations
+      ledger.accounts.state.changed.push(account)
       return { moves: [], entityId: account.id }
     },
   }

@@ -1,57 +1,113 @@
-// What a transfer moves: HBAR, and fungible tokens. One to a contract changes the contract's balance and runs none of its code.
+// What a transfer moves: HBAR, and fungible tokens with their custom fees. One to a contract changes the contract's balance and runs
+// none of its code.
 
+import { tokenServiceAbi } from '@tallystick/contracts'
+import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem'
 import { completingKey, type SignedBytes } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
+import { type AssessedFee, assessFees } from '../ledger/custom-fees.ts'
+import { longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Token } from '../ledger/token-registry.ts'
 import type { Move, Plan, PlanRequest } from './handle-transaction.ts'
 import { hasSigned } from './precheck-transaction.ts'
 import { resolveAccount } from './resolve-account.ts'
 import type { SignedAmount, SignedTransfer, Status } from './signed-transaction.ts'
 
 /** A line whose account is known, or to be created as the plan is applied. */
-type Line = { amount: bigint; find: (createdNs: bigint) => Entity; existing: Entity | undefined }
+type Line = {
+  amount: bigint
+  isApproval: boolean
+  /** Where anvil keeps the account, or will. */
+  address: Address
+  find: (createdNs: bigint) => Entity
+  existing: Entity | undefined
+}
+
+type TokenLine = Pick<Line, 'amount' | 'isApproval' | 'address'> & { token: number }
 
 /** The plan of a transfer, or why consensus refuses it. Accounts that it funds for the first time are created as it is applied. */
 export function planTransfer(
   ledger: Ledger,
   { amounts, tokens }: SignedTransfer,
-  { transaction: { signed } }: PlanRequest,
+  { payer, transaction: { signed } }: PlanRequest,
 ): Status | Plan {
   const hbar = readLines(ledger, amounts, signed)
   if (typeof hbar === 'string') return hbar
-  const tokenLines: { token: Token; lines: Line[] }[] = []
-  for (const { number, expectedDecimals, amounts: asked } of tokens) {
+  const taken = hbar.filter(({ amount, isApproval }) => isApproval && amount < 0n)
+  for (const { amount, existing } of taken) {
+    const left = existing?.allowances.get(payer.number) ?? 0n
+    if (left === 0n) return 'SPENDER_DOES_NOT_HAVE_ALLOWANCE'
+    if (left < -amount) return 'AMOUNT_EXCEEDS_ALLOWANCE'
+  }
+  const wanted: TokenLine[] = []
+  const effective: TokenLine[] = []
+  const customFees: AssessedFee[] = []
+  const all = [...hbar]
+  for (const { number, expectedDecimals, amounts: listed } of tokens) {
     const token = ledger.tokens.byNumber(number)
     if (token === undefined) return 'INVALID_TOKEN_ID'
     if ((expectedDecimals ?? token.decimals) !== token.decimals) return 'UNEXPECTED_TOKEN_DECIMALS'
-    const lines = readLines(ledger, asked, signed)
+    const lines = readLines(ledger, listed, signed)
     if (typeof lines === 'string') return lines
-    const refused = lines.map((line) => judgeTokenLine(ledger, token, line)).find((s) => s !== 'OK')
-    if (refused !== undefined) return refused
-    tokenLines.push({ token, lines })
+    wanted.push(...lines.map((line) => ({ ...line, token: number })))
+    customFees.push(...assessFees(token, lines))
+    effective.push(...lines.map((line) => ({ ...line, token: number })))
+    all.push(...lines)
   }
+  for (const fee of customFees) effective.push(...feeLines(fee))
+  const newcomers = all.flatMap((line) => (line.existing === undefined ? [line.address] : []))
+  const call = callToMove(payer, effective)
+  const withoutFees = customFees.length > 0 ? callToMove(payer, wanted) : undefined
   return {
-    moves: hbar.flatMap(({ existing, amount }): Move[] =>
-      existing === undefined ? [] : [[existing.address, amount]],
-    ),
+    moves: [
+      ...hbar.flatMap(({ existing, amount }): Move[] =>
+        existing === undefined ? [] : [[existing.address, amount]],
+      ),
+      ...customFees.flatMap(hbarMoves),
+    ],
+    tokens: effective.length === 0 ? undefined : { call, newcomers, withoutFees },
+    customFees,
     apply(createdNs) {
+      for (const { existing, amount } of taken) {
+        const left = existing?.allowances.get(payer.number) ?? 0n
+        existing?.allowances.set(payer.number, left + amount)
+      }
+      for (const { existing, amount } of all) {
+        if (existing !== undefined && amount < 0n) completeAccount(existing, signed)
+      }
       const created = hbar.flatMap(({ existing, find, amount }): Move[] =>
         existing === undefined ? [[find(createdNs).address, amount]] : [],
       )
-      const tokenTransfers = tokenLines.flatMap(({ token, lines }) =>
-        lines.map(({ amount, find }) => {
-          const account = find(createdNs)
-          ledger.tokens.move(token, account, { amount, createdNs })
-          return { token: token.id, account: account.id, amount }
-        }),
-      )
-      for (const { existing, amount } of [hbar, ...tokenLines.map(({ lines }) => lines)].flat()) {
-        if (existing !== undefined && amount < 0n) completeAccount(existing, signed)
-      }
-      return { moves: created, tokenTransfers }
+      for (const { find } of all) find(createdNs)
+      return { moves: created }
     },
   }
+}
+
+const feeSides = ({ amount, collector, payers: [payer = collector] }: AssessedFee) =>
+  [
+    [payer.address, -amount],
+    [collector.address, amount],
+  ] as const
+
+const hbarMoves = (fee: AssessedFee): Move[] => (fee.token === undefined ? [...feeSides(fee)] : [])
+
+/** What a fee in a token moves; a fraction of a gain has already been taken out of it. */
+function feeLines(fee: AssessedFee): TokenLine[] {
+  const { token } = fee
+  if (token === undefined) return []
+  const sides = fee.isReclaimed ? feeSides(fee).slice(1) : feeSides(fee)
+  return sides.map(([address, amount]) => ({ address, amount, token, isApproval: false }))
+}
+
+function callToMove(payer: Entity, lines: readonly TokenLine[]): Hex {
+  const rows = lines.map(({ address, amount, isApproval, token }) => ({
+    token: longZeroAddress(token),
+    account: address,
+    amount,
+    spender: isApproval && amount < 0n ? payer.address : zeroAddress,
+  }))
+  return encodeFunctionData({ abi: tokenServiceAbi, functionName: 'move', args: [rows] })
 }
 
 function readLines(
@@ -66,12 +122,14 @@ function readLines(
     if (resolved.kind === 'new-alias' && amount < 0n) return 'INVALID_ACCOUNT_ID'
     const existing = resolved.kind === 'entity' ? resolved.entity : undefined
     if (existing?.isDeleted === true) return 'ACCOUNT_DELETED'
-    if (existing !== undefined && amount < 0n) {
-      if (isApproval) return 'SPENDER_DOES_NOT_HAVE_ALLOWANCE'
-      if (!hasSigned(existing, signed)) return 'INVALID_SIGNATURE'
+    if (existing !== undefined && amount < 0n && !isApproval && !hasSigned(existing, signed)) {
+      return 'INVALID_SIGNATURE'
     }
+    const address = resolved.kind === 'new-alias' ? resolved.address : existing?.address
     lines.push({
       amount,
+      isApproval,
+      address: address ?? longZeroAddress(ledger.accounts.state.nextNumber),
       existing,
       find(createdNs) {
         // Another line of the same transfer may have created it.
@@ -83,17 +141,6 @@ function readLines(
     })
   }
   return lines
-}
-
-function judgeTokenLine(ledger: Ledger, token: Token, { existing, amount }: Line): Status {
-  // A new account takes any token.
-  if (existing === undefined) return 'OK'
-  const relation = ledger.tokens.relation(token, existing)
-  if (relation !== undefined) {
-    return relation.balance + amount < 0n ? 'INSUFFICIENT_TOKEN_BALANCE' : 'OK'
-  }
-  if (amount < 0n || existing.maxAutoAssociations === 0) return 'TOKEN_NOT_ASSOCIATED_TO_ACCOUNT'
-  return ledger.tokens.hasRoom(existing) ? 'OK' : 'NO_REMAINING_AUTOMATIC_ASSOCIATIONS'
 }
 
 /** Gives a hollow account the key that its alias was derived from, if that has signed. */

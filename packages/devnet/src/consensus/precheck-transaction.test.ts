@@ -3,12 +3,12 @@ import { proto } from '@hiero-ledger/proto'
 import {
   AccountId,
   Client,
+  FreezeTransaction,
   Hbar,
   PrivateKey,
   Status,
   type StatusError,
   Timestamp,
-  TopicCreateTransaction,
   TransactionId,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
@@ -176,7 +176,7 @@ describe('L8: a node refuses, and nobody is charged', () => {
   })
 
   test('UNIMPLEMENTED: other services', async () => {
-    const failure = await new TopicCreateTransaction().execute(client).catch(String)
+    const failure = await new FreezeTransaction().execute(client).catch(String)
     expect(failure).toContain('UNIMPLEMENTED')
   })
 })

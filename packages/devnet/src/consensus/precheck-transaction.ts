@@ -16,6 +16,11 @@ import {
   type Status,
   toBigInt,
 } from './signed-transaction.ts'
+import {
+  FEE_TOKEN_TINYCENTS,
+  TOKEN_TRANSFER_TINYCENTS,
+  TRANSACTION_KINDS,
+} from './transaction-kinds.ts'
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100
@@ -27,41 +32,26 @@ const VALID_SECONDS_MAX = 180n
 /** Remaining validity that a node requires, so that consensus still falls within it, seconds (minValidityBufferSecs). */
 const VALID_SECONDS_LEFT = 10n
 
-/**
- * What each kind costs, tinycents: a transfer of HBAR $0.0001 = 0.01 cent = 1,000,000 tinycents, and of tokens ten times as much; a
- * token $1, an association, an account, a file or its growth $0.05, the end of a file $0.007 and of an account $0.005, an update $0.00022. The sender inside an Ethereum transaction pays for its gas.
- */
-const FEES_TINYCENTS: Readonly<Record<Content['kind'], bigint>> = {
-  transfer: 1_000_000n,
-  ethereum: 1_000_000n,
-  'account-create': 500_000_000n,
-  'account-delete': 50_000_000n,
-  'account-update': 2_200_000n,
-  // Their gas is charged besides.
-  'contract-call': 1_000_000n,
-  'contract-create': 1_000_000n,
-  'file-create': 500_000_000n,
-  'file-append': 500_000_000n,
-  'file-delete': 70_000_000n,
-  'token-create': 10_000_000_000n,
-  'token-associate': 500_000_000n,
-}
-const TOKEN_TRANSFER_FEE_TINYCENTS = 10_000_000n
-
 /** Lines that one transfer list may have (ledger.transfers.maxLen). */
 const AMOUNTS_MAX = 10
 
 /** Fee of a native transaction at the current rate, tinybar. */
 export function feeTinybar(ledger: Ledger, content: Content): bigint {
-  const movesTokens = content.kind === 'transfer' && content.tokens.length > 0
-  const tinycents = movesTokens ? TOKEN_TRANSFER_FEE_TINYCENTS : FEES_TINYCENTS[content.kind]
-  return tinycentsToTinybar(tinycents, ledger.settings.exchangeRate)
+  return tinycentsToTinybar(BigInt(tinycentsFor(content)), ledger.settings.exchangeRate)
+}
+
+function tinycentsFor(content: Content): number {
+  const { kind } = content
+  if (kind === 'cryptoTransfer' && content.tokens.length > 0) return TOKEN_TRANSFER_TINYCENTS
+  if (kind === 'tokenCreation' && content.message.customFees?.length) return FEE_TOKEN_TINYCENTS
+  const [, , tinycents] = TRANSACTION_KINDS[kind]
+  return tinycents
 }
 
 /** The most that the gas of a contract transaction can cost. */
 function gasTinybar(ledger: Ledger, content: Content): bigint {
-  const runsCode = content.kind === 'contract-call' || content.kind === 'contract-create'
-  return runsCode ? toBigInt(content.message.gas) * ledger.settings.gasPriceTinybar : 0n
+  const hasGas = content.kind === 'contractCall' || content.kind === 'contractCreateInstance'
+  return hasGas ? toBigInt(content.message.gas) * ledger.settings.gasPriceTinybar : 0n
 }
 
 export const isMemoTooLong = (memo: string): boolean => Buffer.byteLength(memo) > MEMO_BYTES_MAX
@@ -134,8 +124,8 @@ function isRepeated(amounts: readonly SignedAmount[]): boolean {
 }
 
 function precheckContent(content: Content): Status {
-  if (content.kind === 'transfer') return precheckAmounts(content)
-  return content.kind === 'ethereum' ? precheckRaw(content.raw) : 'OK'
+  if (content.kind === 'cryptoTransfer') return precheckAmounts(content)
+  return content.kind === 'ethereumTransaction' ? precheckRaw(content.raw) : 'OK'
 }
 
 function precheckRaw(raw: Hex): Status {

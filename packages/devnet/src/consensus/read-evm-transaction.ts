@@ -4,7 +4,7 @@
 import type { proto } from '@hiero-ledger/proto'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { longZeroAddress } from '../ledger/entity-id.ts'
-import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
+import { unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type ParsedTransaction, parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
 import { completeAccount } from './plan-transfer.ts'
@@ -16,13 +16,12 @@ import {
   toBigInt,
 } from './signed-transaction.ts'
 
-export type EvmContent = Extract<
-  Content,
-  { kind: 'ethereum' | 'contract-call' | 'contract-create' }
->
+const EVM_KINDS = ['ethereumTransaction', 'contractCall', 'contractCreateInstance'] as const
+
+export type EvmContent = Extract<Content, { kind: (typeof EVM_KINDS)[number] }>
 
 export function runsCode(content: Content): content is EvmContent {
-  return ['ethereum', 'contract-call', 'contract-create'].includes(content.kind)
+  return EVM_KINDS.some((kind) => kind === content.kind)
 }
 
 /** The transaction as the EVM takes it, or why consensus refuses it. */
@@ -31,9 +30,9 @@ export async function readEvmTransaction(
   transaction: SignedTransaction,
   content: EvmContent,
 ): Promise<Status | ParsedTransaction> {
-  if (content.kind === 'ethereum') return parseRawTransaction(content.raw)
+  if (content.kind === 'ethereumTransaction') return parseRawTransaction(content.raw)
   const { message } = content
-  const isCall = content.kind === 'contract-call'
+  const isCall = content.kind === 'contractCall'
   const tinybar = toBigInt(isCall ? content.message.amount : content.message.initialBalance)
   const gas = toBigInt(message.gas)
   if (gas < 0n) return 'CONTRACT_NEGATIVE_GAS'
@@ -54,22 +53,7 @@ export async function readEvmTransaction(
     hash: bytesToHex(transaction.hash.subarray(0, 32)),
     from: payer.address,
     bytes: 0,
-    envelope: {
-      type: 0,
-      chainId: undefined,
-      nonce,
-      gas,
-      gasPriceWeibar: ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR,
-      maxFeePerGasWeibar: undefined,
-      maxPriorityFeePerGasWeibar: undefined,
-      valueWeibar: tinybar * WEIBAR_PER_TINYBAR,
-      to,
-      data,
-      accessList: [],
-      v: 0n,
-      r: '0x0',
-      s: '0x0',
-    },
+    envelope: unsignedEnvelope(ledger, { to, data, gas, nonce, valueTinybar: tinybar }),
   }
 }
 

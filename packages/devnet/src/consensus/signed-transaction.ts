@@ -7,6 +7,7 @@ import type Long from 'long'
 import { bytesToHex, type Hex } from 'viem'
 import { readSignatures, type SignedBytes } from '../ledger/account-key.ts'
 import { secondsToNs } from '../ledger/records.ts'
+import { type Kind, TRANSACTION_KINDS } from './transaction-kinds.ts'
 
 /** An account as a transaction names it. */
 export type AccountReference = { kind: 'number'; number: number } | { kind: 'alias'; alias: Buffer }
@@ -15,27 +16,23 @@ export type AccountReference = { kind: 'number'; number: number } | { kind: 'ali
 export type SignedAmount = { account: AccountReference; amount: bigint; isApproval: boolean }
 
 export type SignedTransfer = {
-  kind: 'transfer'
+  kind: 'cryptoTransfer'
   /** Tinybar. */
   amounts: SignedAmount[]
   tokens: { number: number; expectedDecimals: number | undefined; amounts: SignedAmount[] }[]
   hasNfts: boolean
 }
 
+type Message<K extends Kind> = { kind: K; message: NonNullable<proto.ITransactionBody[K]> }
+
 /** What a transaction is to do. */
 export type Content =
   | SignedTransfer
-  | { kind: 'ethereum'; raw: Hex }
-  | { kind: 'account-create'; message: proto.ICryptoCreateTransactionBody }
-  | { kind: 'account-delete'; message: proto.ICryptoDeleteTransactionBody }
-  | { kind: 'account-update'; message: proto.ICryptoUpdateTransactionBody }
-  | { kind: 'contract-call'; message: proto.IContractCallTransactionBody }
-  | { kind: 'contract-create'; message: proto.IContractCreateTransactionBody }
-  | { kind: 'file-create'; message: proto.IFileCreateTransactionBody }
-  | { kind: 'file-append'; message: proto.IFileAppendTransactionBody }
-  | { kind: 'file-delete'; message: proto.IFileDeleteTransactionBody }
-  | { kind: 'token-create'; message: proto.ITokenCreateTransactionBody }
-  | { kind: 'token-associate'; message: proto.ITokenAssociateTransactionBody }
+  | { kind: 'ethereumTransaction'; raw: Hex }
+  | { [K in Exclude<Kind, 'cryptoTransfer' | 'ethereumTransaction'>]: Message<K> }[Exclude<
+      Kind,
+      'cryptoTransfer' | 'ethereumTransaction'
+    >]
 
 export type SignedTransaction = {
   payerNumber: number
@@ -117,32 +114,21 @@ function decodeBody(parts: {
   }
 }
 
+const KINDS = Object.keys(TRANSACTION_KINDS) as Kind[]
+
 function readContent(body: proto.ITransactionBody): Content | Status {
   const { cryptoTransfer, ethereumTransaction } = body
+  if (cryptoTransfer != null) return readTransfer(cryptoTransfer)
   if (ethereumTransaction != null) {
     // Call data in a file is for transactions that are too large for one message, which this node takes as they are.
     if (ethereumTransaction.callData != null) return 'NOT_SUPPORTED'
-    return {
-      kind: 'ethereum',
-      raw: bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array()),
-    }
+    const raw = bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array())
+    return { kind: 'ethereumTransaction', raw }
   }
-  const { cryptoCreateAccount, cryptoDelete, cryptoUpdateAccount } = body
-  const { tokenAssociate, tokenCreation } = body
-  if (cryptoDelete != null) return { kind: 'account-delete', message: cryptoDelete }
-  if (cryptoCreateAccount != null) return { kind: 'account-create', message: cryptoCreateAccount }
-  if (cryptoUpdateAccount != null) return { kind: 'account-update', message: cryptoUpdateAccount }
-  if (tokenCreation != null) return { kind: 'token-create', message: tokenCreation }
-  if (tokenAssociate != null) return { kind: 'token-associate', message: tokenAssociate }
-  const { contractCall, contractCreateInstance, fileAppend, fileCreate, fileDelete } = body
-  if (contractCall != null) return { kind: 'contract-call', message: contractCall }
-  if (contractCreateInstance != null) {
-    return { kind: 'contract-create', message: contractCreateInstance }
-  }
-  if (fileCreate != null) return { kind: 'file-create', message: fileCreate }
-  if (fileAppend != null) return { kind: 'file-append', message: fileAppend }
-  if (fileDelete != null) return { kind: 'file-delete', message: fileDelete }
-  return cryptoTransfer == null ? 'INVALID_TRANSACTION_BODY' : readTransfer(cryptoTransfer)
+  const kind = KINDS.find((field) => body[field] != null)
+  return kind === undefined
+    ? 'INVALID_TRANSACTION_BODY'
+    : ({ kind, message: body[kind] } as Content)
 }
 
 function readTransfer(message: proto.ICryptoTransferTransactionBody): SignedTransfer | Status {
@@ -157,7 +143,7 @@ function readTransfer(message: proto.ICryptoTransferTransactionBody): SignedTran
     tokens.push({ number, expectedDecimals, amounts: lines })
   }
   const hasNfts = message.tokenTransfers?.some((list) => (list.nftTransfers ?? []).length > 0)
-  return { kind: 'transfer', amounts, tokens, hasNfts: hasNfts === true }
+  return { kind: 'cryptoTransfer', amounts, tokens, hasNfts: hasNfts === true }
 }
 
 function readAmounts(lines: proto.IAccountAmount[] | null | undefined): SignedAmount[] | undefined {
@@ -197,6 +183,9 @@ export type Status = keyof typeof proto.ResponseCodeEnum
 export function statusNumber(status: Status): number {
   return proto.ResponseCodeEnum[status]
 }
+
+export const statusNamed = (code: number): Status =>
+  (proto.ResponseCodeEnum[code] ?? 'UNKNOWN') as Status
 
 /** Whether a text is the name of a response code. */
 export function isStatus(text: string): text is Status {

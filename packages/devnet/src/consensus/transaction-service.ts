@@ -8,6 +8,7 @@ import { formatTransactionId, type TransactionRecord } from '../ledger/records.t
 import { handleTransaction } from './handle-transaction.ts'
 import { judgeTime, precheckTransaction } from './precheck-transaction.ts'
 import {
+  type Content,
   decodeSignedTransaction,
   type SignedTransaction,
   type Status,
@@ -46,8 +47,7 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
       ledger.faults.transfersToDrop -= 1
       return
     }
-    // A contract transaction has a block of its own, since its payer's nonce is set right after it.
-    const isAlone = ['contract-call', 'contract-create'].includes(transaction.content.kind)
+    const isAlone = hasOwnBlock(transaction.content)
     const job = (): Promise<void> => handle(transaction)
     const handling = (isAlone ? ledger.queue.run(job) : ledger.windows.run(job)).catch(
       (cause: unknown) => {
@@ -109,6 +109,13 @@ function lookupEvm(ledger: Ledger, mirrorId: string): Knowledge {
   if (record?.evm === undefined) return { kind: 'unknown' }
   const ageMs = ledger.clock.unixMs() - Number(record.consensusNs / 1_000_000n)
   return ageMs > REMEMBERED_MS ? { kind: 'unknown' } : { kind: 'handled', record }
+}
+
+/** A contract transaction's payer gets its nonce back right after it; of tokens, the next transaction is judged by what the last left. */
+function hasOwnBlock(content: Content): boolean {
+  const { kind } = content
+  if (kind === 'cryptoTransfer') return content.tokens.length > 0
+  return kind.startsWith('contract') || /^(?:token|schedule|cryptoApprove)/.test(kind)
 }
 
 function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | undefined {

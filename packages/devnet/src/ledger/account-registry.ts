@@ -21,6 +21,8 @@ export type Entity = {
   isDeleted: boolean
   /** How many tokens a first transfer may associate it with; -1 for any number. */
   maxAutoAssociations: number
+  /** How much HBAR others may take, tinybar, by their numbers. */
+  allowances: Map<number, bigint>
   /** Consensus timestamp of its creation, nanoseconds. */
   createdNs: bigint
 }
@@ -35,6 +37,8 @@ export function createAccountRegistry() {
     numbers: new Map<number, Entity>(),
     addresses: new Map<Address, Entity>(),
     nextNumber: FIRST_NUMBER,
+    /** Those of which the token service has not been told, or not what changed. */
+    changed: [] as Entity[],
   }
 
   function byAddress(address: string): Entity | undefined {
@@ -80,8 +84,10 @@ export function createAccountRegistry() {
         memo: '',
         isDeleted: false,
         maxAutoAssociations: options.maxAutoAssociations ?? (options.key == null ? -1 : 0),
+        allowances: new Map(),
         createdNs: options.createdNs,
       }
+      state.changed.push(entity)
       state.numbers.set(number, entity)
       state.addresses.set(address, entity)
       state.nextNumber = Math.max(state.nextNumber, number + 1)

@@ -39,6 +39,8 @@ export type EvmTransaction = {
   gasPriceTinybar: bigint
   /** True when the network made the call for a schedule. */
   isScheduled: boolean
+  /** True for a native transaction that left logs of tokens: to the EVM it is the transaction that they belong to. */
+  isSynthetic?: boolean
   /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
   result: string
   /** The revert data of a failed execution, or why it halted in hex. */
@@ -211,6 +213,8 @@ function recordTransaction(
     ledger.entityAt(contractAddress, consensusNs).kind = 'contract'
   }
   if (isSuccess && to !== null && envelope.valueWeibar > 0n) ledger.entityAt(to, consensusNs)
+  const find = (address: Address) => ledger.entityAt(address, consensusNs)
+  const tokenTransfers = ledger.tokens.read(receipt, { createdNs: consensusNs, find })
   const feeTinybar = BigInt(receipt.gasUsed) * gasPriceTinybar
   const payer = ledger.entityAt(transaction.from, consensusNs)
   const paid = new Map([
@@ -229,7 +233,8 @@ function recordTransaction(
     node: isScheduled ? null : '0.0.3',
     hash: hexToBytes(transaction.hash),
     validDurationSeconds: isScheduled ? null : 120,
-    entityId: ledger.accounts.idOf(to ?? contractAddress ?? null),
+    entityId: ledger.idAt(to ?? contractAddress ?? null),
+    tokenTransfers,
     ...(isSuccess &&
       contractAddress != null && {
         created: { contractID: ledger.entityAt(contractAddress, consensusNs).number },
@@ -247,15 +252,37 @@ function recordTransaction(
 /** Gas of the network's own calls to its contracts: plenty, since nobody pays for it. */
 const NETWORK_GAS = 5_000_000n
 
-/** Calls a contract as the network itself: free, and without a record. The caller holds the queue. */
+/** A call of the network itself, which is free. */
+export function networkCall(to: Address, data: Hex, consensusNs: bigint) {
+  const free = { valueTinybar: 0n, gas: NETWORK_GAS, gasPriceTinybar: 0n }
+  return { from: FEE_COLLECTOR.address, to, data, ...free, consensusNs }
+}
+
+/** Calls a contract as the network itself, without a record. The caller holds the queue. */
 export async function callAsNetwork(ledger: Ledger, to: Address, data: Hex): Promise<void> {
-  await ledger.evm.execute({
-    from: FEE_COLLECTOR.address,
+  await ledger.evm.execute(networkCall(to, data, ledger.clock.nextTimestamp()))
+}
+
+/** The envelope of what nobody signed as an Ethereum transaction: scheduled calls, and native transactions. */
+export function unsignedEnvelope(
+  ledger: Ledger,
+  call: Pick<Envelope, 'to' | 'data' | 'gas'> & { nonce?: number; valueTinybar: bigint },
+): Envelope {
+  const { data, gas, nonce = 0, to, valueTinybar } = call
+  return {
+    type: 0,
+    chainId: undefined,
+    nonce,
+    gas,
+    gasPriceWeibar: ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR,
+    maxFeePerGasWeibar: undefined,
+    maxPriorityFeePerGasWeibar: undefined,
+    valueWeibar: valueTinybar * WEIBAR_PER_TINYBAR,
     to,
     data,
-    valueTinybar: 0n,
-    gas: NETWORK_GAS,
-    gasPriceTinybar: 0n,
-    consensusNs: ledger.clock.nextTimestamp(),
-  })
+    accessList: [],
+    v: 0n,
+    r: '0x0',
+    s: '0x0',
+  }
 }

@@ -73,7 +73,8 @@ export function createEvm(options: {
   const oldestState = (): number => Math.max(state.firstState, newest() - STATES_KEPT + 1)
 
   async function mine(consensusNs: bigint): Promise<void> {
-    await options.beforeChange(newest())
+    // The first change of an open block was preceded by it.
+    if (open === undefined) await options.beforeChange(newest())
     await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
     remember(state.blocks.length, consensusNs)
   }
@@ -81,39 +82,42 @@ export function createEvm(options: {
   /** Gathers what a window changes; undefined while each change gets its own block. */
   let open: OpenBlock | undefined
 
+  /** Executes one transaction, in a block of its own unless one is open. @throws AnvilRefused if it never reaches the EVM */
+  async function execute(transaction: InnerTransaction): Promise<InnerReceipt> {
+    if (open !== undefined) return open.join({ ...transaction, sent: toSent(transaction) })
+    await options.beforeChange(newest())
+    const { consensusNs } = transaction
+    const [, receipt] = (await anvil.batch([
+      stamp(transaction.asOfSecond ?? nsToSeconds(consensusNs)),
+      ['eth_sendTransactionSync', [toSent(transaction)]],
+    ])) as [unknown, InnerReceipt]
+    remember(Number(receipt.blockNumber), consensusNs)
+    return receipt
+  }
+
   return {
     state,
     /** Runs jobs in order, with what they change in one block. Each makes one change, and fails by itself. */
     async gather(jobs: readonly (() => Promise<void>)[]): Promise<void> {
       await options.beforeChange(newest())
-      open = createOpenBlock(anvil, async (consensusNs) => {
-        await anvil.batch([stamp(nsToSeconds(consensusNs)), ['evm_mine']])
-        remember(state.blocks.length, consensusNs)
-      })
+      open = createOpenBlock(anvil, mine)
       try {
         await open.run(jobs)
       } finally {
         open = undefined
       }
     },
-    /** Executes one transaction, in a block of its own unless one is open. @throws AnvilRefused if it never reaches the EVM */
-    async execute(transaction: InnerTransaction): Promise<InnerReceipt> {
-      if (open !== undefined) return open.join({ ...transaction, sent: toSent(transaction) })
-      await options.beforeChange(newest())
-      const { consensusNs } = transaction
-      const [, receipt] = (await anvil.batch([
-        stamp(transaction.asOfSecond ?? nsToSeconds(consensusNs)),
-        ['eth_sendTransactionSync', [toSent(transaction)]],
-      ])) as [unknown, InnerReceipt]
-      remember(Number(receipt.blockNumber), consensusNs)
-      return receipt
-    },
+    execute,
     /** Sets balances in tinybar and closes a block containing them, unless one is open. */
     async setBalances(balances: ReadonlyMap<Address, bigint>, consensusNs: bigint): Promise<void> {
       await open?.beforeBalances(consensusNs)
-      const changes = [...balances].map(([address, tinybar]) => [address, numberToHex(tinybar)])
-      await anvil.batch(changes.map((change) => ['anvil_setBalance', change]))
+      await writeBalances(anvil, balances)
       if (open === undefined) await mine(consensusNs)
+    },
+    /** Sets balances, and executes a transaction in the same block. No block is open. */
+    async executeWith(balances: ReadonlyMap<Address, bigint>, transaction: InnerTransaction) {
+      await writeBalances(anvil, balances)
+      return execute(transaction)
     },
     /** Closes an empty block. */
     mine,
@@ -133,6 +137,14 @@ export function createEvm(options: {
     /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
     blockRange: (number: number) => rangeOf(state.blocks, number),
   }
+}
+
+async function writeBalances(
+  anvil: AnvilClient,
+  balances: ReadonlyMap<Address, bigint>,
+): Promise<void> {
+  const changes = [...balances].map(([address, tinybar]) => [address, numberToHex(tinybar)])
+  await anvil.batch(changes.map((change) => ['anvil_setBalance', change]))
 }
 
 async function readBalances(anvil: AnvilClient, addresses: readonly Address[]): Promise<bigint[]> {

@@ -109,6 +109,7 @@ export async function createGenesis(ledger: Ledger): Promise<DevnetAccount[]> {
     ['anvil_setCode', [EXCHANGE_RATE_ADDRESS, exchangeRateRuntimeCode]],
     ['anvil_setCode', [HALTING_ADDRESS, '0xfe']],
   ])
+  await ledger.tokens.install()
   const createdNs = ledger.clock.nextTimestamp()
   for (const number of [
     TREASURY.number,

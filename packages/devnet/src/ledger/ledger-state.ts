@@ -26,7 +26,7 @@ export type StateParts = {
 
 /** Everything that stays the same object while its content is replaced. */
 function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, object>> {
-  const { accounts, evm, files, prices, records, settings, tokens, transactions } = ledger
+  const { accounts, evm, files, prices, records, settings, tokens, topics, transactions } = ledger
   return {
     accounts: accounts.state,
     evm: evm.state,
@@ -36,6 +36,7 @@ function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, 
     schedules: scheduler.state,
     settings,
     tokens: tokens.state,
+    topics,
     transactions: transactions.state,
   }
 }

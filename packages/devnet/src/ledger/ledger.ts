@@ -4,6 +4,7 @@
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import type { LedgerFile } from '../consensus/plan-file.ts'
+import type { Topic } from '../consensus/plan-topic.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
@@ -32,6 +33,7 @@ export function createLedger(parts: {
 }) {
   const { anvil, clock, beforeChange = async () => undefined } = parts
   const accounts = createAccountRegistry()
+  const tokens = createTokenRegistry({ anvil, accounts })
   const queue = createSerialQueue()
   const faults = noFaults()
   const transactions = createTransactionIndex()
@@ -52,8 +54,9 @@ export function createLedger(parts: {
     anvil,
     evm,
     accounts,
-    tokens: createTokenRegistry(),
+    tokens,
     files: { byNumber: new Map<number, LedgerFile>() },
+    topics: { byNumber: new Map<number, Topic>() },
     records: createRecordStore((record) => transactions.forget(record.evm?.hash)),
     transactions,
     queue,
@@ -72,6 +75,9 @@ export function createLedger(parts: {
       prices.since.findLast(({ sinceNs }) => sinceNs <= consensusNs) ?? settings,
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
+    /** The id of the entity or token at an address, or null. */
+    idAt: (address: string | null): string | null =>
+      accounts.idOf(address) ?? tokens.byAddress(address ?? '')?.id ?? null,
     /**
      * The entity at an EVM address; creates a hollow account if there is none (HIP-583). A long-zero address is a number,
      * and the entity gets that number: system contracts have such addresses.

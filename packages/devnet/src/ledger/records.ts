@@ -1,4 +1,6 @@
 import type { Hex } from 'viem'
+import type { Kind, TRANSACTION_KINDS } from '../consensus/transaction-kinds.ts'
+import type { AssessedFee } from './custom-fees.ts'
 import type { TokenTransfer } from './token-registry.ts'
 
 const NANOSECONDS_PER_SECOND = 1_000_000_000n
@@ -55,19 +57,7 @@ export type Submission = Pick<
 /** A transaction that reached consensus, whatever its result. */
 export type TransactionRecord = {
   consensusNs: bigint
-  name:
-    | 'CONTRACTCALL'
-    | 'CONTRACTCREATEINSTANCE'
-    | 'CRYPTOCREATEACCOUNT'
-    | 'CRYPTODELETE'
-    | 'CRYPTOTRANSFER'
-    | 'CRYPTOUPDATEACCOUNT'
-    | 'ETHEREUMTRANSACTION'
-    | 'FILEAPPEND'
-    | 'FILECREATE'
-    | 'FILEDELETE'
-    | 'TOKENASSOCIATE'
-    | 'TOKENCREATION'
+  name: (typeof TRANSACTION_KINDS)[Kind][0]
   id: TransactionId
   /** Whether the network made the call for a schedule. */
   isScheduled: boolean
@@ -85,8 +75,14 @@ export type TransactionRecord = {
   /** Undefined until requested: complete-transfers.ts reads it from the execution's trace. */
   transfers: readonly Transfer[] | undefined
   tokenTransfers?: readonly TokenTransfer[] | undefined
+  /** The custom fees of tokens that were charged; what they moved is among the transfers. */
+  customFees?: readonly AssessedFee[] | undefined
   /** The number of what it created, as its receipt names it. */
-  created?: { [Name in 'accountID' | 'contractID' | 'fileID' | 'tokenID']?: number } | undefined
+  created?:
+    | { [Name in 'accountID' | 'contractID' | 'fileID' | 'tokenID' | 'topicID']?: number }
+    | undefined
+  /** What its receipt tells of a message to a topic. */
+  topicMessage?: { sequence: number; runningHash: Uint8Array } | undefined
   /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }
 }

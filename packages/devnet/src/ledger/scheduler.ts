@@ -3,7 +3,7 @@
 import type { Address, Hex } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { lowerAddress } from './entity-id.ts'
-import { type EvmTransaction, runEvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
+import { type EvmTransaction, runEvmTransaction, unsignedEnvelope } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import {
   createScheduleLives,
@@ -148,22 +148,12 @@ async function attempt(ledger: Ledger, schedule: Schedule): Promise<Outcome> {
       hash: undefined,
       from: lowerAddress(schedule.payer),
       asOfSecond: Number(schedule.expirySecond),
-      envelope: {
-        type: 0,
-        chainId: undefined,
-        nonce: 0,
-        gas: schedule.gasLimit,
-        gasPriceWeibar: ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR,
-        maxFeePerGasWeibar: undefined,
-        maxPriorityFeePerGasWeibar: undefined,
-        valueWeibar: schedule.valueTinybar * WEIBAR_PER_TINYBAR,
+      envelope: unsignedEnvelope(ledger, {
         to: lowerAddress(schedule.to),
         data: schedule.callData,
-        accessList: [],
-        v: 0n,
-        r: '0x0',
-        s: '0x0',
-      },
+        gas: schedule.gasLimit,
+        valueTinybar: schedule.valueTinybar,
+      }),
     })
     return { status: BigInt(transaction.receipt.status) === 1n ? 22 : 33, transaction }
   } catch (cause) {

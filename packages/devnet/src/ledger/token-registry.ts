@@ -1,8 +1,28 @@
-// Fungible tokens and who holds them. An account holds a token only once it is associated with it: by itself, or by a first
-// transfer, as far as its automatic associations reach (HIP-23, HIP-904).
+// Fungible tokens. The token service at 0x167 holds who has how much of them, and judges what moves them, natively or in the EVM;
+// here is what the mirror node knows: what a token is, and what the service's own events say of its holders.
 
+import {
+  tokenFacadeRuntimeCode,
+  tokenServiceAbi,
+  tokenServiceRuntimeCode,
+} from '@tallystick/contracts'
+import {
+  type Address,
+  encodeAbiParameters,
+  type Hex,
+  keccak256,
+  numberToHex,
+  parseAbiParameters,
+  parseEventLogs,
+} from 'viem'
+import { type AnvilClient, AnvilRefused } from '../anvil/anvil-client.ts'
+import { type Status, statusNamed } from '../consensus/signed-transaction.ts'
 import type { AccountKey } from './account-key.ts'
-import type { Entity } from './account-registry.ts'
+import type { AccountRegistry, Entity } from './account-registry.ts'
+import type { CustomFee } from './custom-fees.ts'
+import { longZeroAddress, longZeroNumber } from './entity-id.ts'
+import type { InnerReceipt } from './evm.ts'
+import { FEE_COLLECTOR } from './network.ts'
 
 export type Token = {
   number: number
@@ -18,63 +38,114 @@ export type Token = {
   treasury: Entity
   memo: string
   keys: Readonly<Record<TokenKeyName, AccountKey | null>>
+  fees: readonly CustomFee[]
   /** Consensus timestamp of its creation, nanoseconds. */
   createdNs: bigint
 }
 
-export const TOKEN_KEYS = ['admin', 'freeze', 'pause', 'supply', 'wipe'] as const
+export const TOKEN_KEYS = ['admin', 'feeSchedule', 'freeze', 'pause', 'supply', 'wipe'] as const
 type TokenKeyName = (typeof TOKEN_KEYS)[number]
 
 /** An account's holding of a token. */
 type TokenRelation = { balance: bigint; isAutomatic: boolean; createdNs: bigint }
 
 /** One line of a record's token transfers. */
-export type TokenTransfer = { token: string; account: string; amount: bigint }
+export type TokenTransfer = { token: string; account: string; amount: bigint; isApproval: boolean }
 
-export function createTokenRegistry() {
+/** Address of the token system contract (HIP-206). */
+export const TOKEN_SERVICE_ADDRESS: Address = '0x0000000000000000000000000000000000000167'
+
+export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: AccountRegistry }) {
+  const { anvil, accounts } = parts
   const state = { tokens: new Map<number, Token>(), relations: new Map<string, TokenRelation>() }
   const keyOf = (token: Token, account: Entity): string => `${token.number}/${account.number}`
   const relation = (token: Token, account: Entity) => state.relations.get(keyOf(token, account))
-  const byAccount = (account: Entity) =>
-    [...state.tokens.values()].flatMap((token) => {
-      const found = relation(token, account)
-      return found === undefined ? [] : [{ token, relation: found }]
-    })
 
-  function associate(
-    token: Token,
-    account: Entity,
-    more: { isAutomatic: boolean; createdNs: bigint },
-  ): void {
-    state.relations.set(keyOf(token, account), { balance: 0n, ...more })
+  /** Tells the service of new accounts, and of those that changed. The caller holds the queue. */
+  async function tellAccounts(): Promise<void> {
+    const changed = accounts.state.changed.splice(0)
+    if (changed.length === 0) return
+    await anvil.batch(
+      changed
+        .flatMap(accountSlots)
+        .map((slot) => ['anvil_setStorageAt', [TOKEN_SERVICE_ADDRESS, ...slot]]),
+    )
   }
 
   return {
     state,
-    /** Adds a token, whose whole supply its treasury holds. */
-    add(token: Token): void {
+    /** Places the code of the contract. */
+    install: () => anvil.call('anvil_setCode', [TOKEN_SERVICE_ADDRESS, tokenServiceRuntimeCode]),
+    tellAccounts,
+    /** Adds a token, and the code at its address. */
+    async add(token: Token): Promise<void> {
       state.tokens.set(token.number, token)
-      const { createdNs, totalSupply: balance } = token
-      state.relations.set(keyOf(token, token.treasury), { balance, isAutomatic: false, createdNs })
+      await anvil.call('anvil_setCode', [longZeroAddress(token.number), tokenFacadeRuntimeCode])
     },
     byNumber: (number: number) => state.tokens.get(number),
+    byAddress: (address: string) => state.tokens.get(longZeroNumber(address) ?? 0),
     all: (): readonly Token[] => [...state.tokens.values()],
     /** An account's holdings, the oldest token first. */
-    byAccount,
+    byAccount: (account: Entity) =>
+      [...state.tokens.values()].flatMap((token) => {
+        const found = relation(token, account)
+        return found === undefined ? [] : [{ token, relation: found }]
+      }),
     relation,
-    associate,
-    /** Whether a first transfer may associate an account. */
-    hasRoom: (account: Entity): boolean => {
-      const used = byAccount(account).filter((held) => held.relation.isAutomatic).length
-      return account.maxAutoAssociations < 0 || used < account.maxAutoAssociations
-    },
-    /** Gives or, below 0, takes; associates an account that has none of the token yet. */
-    move(token: Token, account: Entity, line: { amount: bigint; createdNs: bigint }): void {
-      if (relation(token, account) === undefined) {
-        associate(token, account, { isAutomatic: true, createdNs: line.createdNs })
+    /**
+     * What the service makes of a call of the network: `OK`, or why it refuses. `newcomers` are addresses by number of accounts that
+     * the call's transaction will create. The caller holds the queue.
+     */
+    async judge(data: Hex, newcomers: readonly Address[] = []): Promise<Status> {
+      await tellAccounts()
+      const stateDiff = Object.fromEntries(newcomers.map((at) => accountSlot(at, at, -1)))
+      const call = { from: FEE_COLLECTOR.address, to: TOKEN_SERVICE_ADDRESS, data }
+      try {
+        await anvil.call('eth_call', [call, 'latest', { [TOKEN_SERVICE_ADDRESS]: { stateDiff } }])
+        return 'OK'
+      } catch (cause) {
+        if (!(cause instanceof AnvilRefused) || typeof cause.data !== 'string') throw cause
+        return statusNamed(Number(cause.data))
       }
-      const found = relation(token, account)
-      if (found !== undefined) found.balance += line.amount
+    },
+    /** Reads what an execution changed, and returns who gained and lost what. */
+    read(
+      receipt: InnerReceipt,
+      at: { createdNs: bigint; find: (address: Address) => Entity },
+    ): TokenTransfer[] {
+      const { createdNs, find } = at
+      const own = receipt.logs.filter(({ address }) => address === TOKEN_SERVICE_ADDRESS)
+      const lines = new Map<string, TokenTransfer>()
+      for (const { args } of parseEventLogs({ abi: tokenServiceAbi, logs: own })) {
+        const token = state.tokens.get(longZeroNumber(args.token) ?? 0)
+        if (token === undefined) throw new Error(`there is no token at ${args.token}`)
+        const account = find(args.account)
+        const key = keyOf(token, account)
+        const before = state.relations.get(key)
+        const { balance, isApproved, isAutomatic } = args
+        state.relations.set(key, { createdNs, ...before, balance, isAutomatic })
+        const line = lines.get(key) ?? { token: token.id, account: account.id, amount: 0n }
+        const amount = line.amount + balance - (before?.balance ?? 0n)
+        lines.set(key, { ...line, amount, isApproval: isApproved })
+      }
+      return [...lines.values()].filter(({ amount }) => amount !== 0n)
     },
   }
+}
+
+/** The slots of the service's first mapping that tell it of an account. */
+function accountSlots({ address, key, maxAutoAssociations, number }: Entity): (readonly Hex[])[] {
+  const byNumber = longZeroAddress(number)
+  const isNumbered = byNumber === address
+  // Nothing is known of a hollow account, which takes any token, nor of a contract.
+  const own =
+    key === null && !isNumbered ? [] : [accountSlot(address, address, maxAutoAssociations)]
+  return isNumbered ? own : [...own, accountSlot(byNumber, address, -2)]
+}
+
+/** A slot and what it holds: the address that anvil knows, and the room for tokens, 0 for none known. */
+function accountSlot(at: Address, address: Address, room: number): readonly [Hex, Hex] {
+  const slot = encodeAbiParameters(parseAbiParameters('address, uint256'), [at, 0n])
+  const value = (BigInt(room + 2) << 160n) | BigInt(address)
+  return [keccak256(slot), numberToHex(value, { size: 32 })]
 }

@@ -100,7 +100,7 @@ async function discover(ledger: Ledger, address: Hex): Promise<Entity | undefine
   ])) as [Hex, Hex]
   // A long-zero address is a number, and value does not turn it into an account.
   const isPaid = BigInt(balance) > 0n && longZeroNumber(address) === undefined
-  if (code === '0x' && !isPaid) return undefined
+  if (ledger.tokens.byAddress(address) !== undefined || (code === '0x' && !isPaid)) return undefined
   // A concurrent request may have created it meanwhile.
   const entity = ledger.entityAt(address, ledger.clock.nextTimestamp())
   if (code !== '0x') entity.kind = 'contract'

@@ -131,11 +131,12 @@ function details(
   transaction: EvmTransaction | undefined,
   isInTinybar: boolean | undefined,
 ): { [name: string]: unknown } {
-  if (transaction === undefined || !isVisible(ledger, transaction.consensusNs)) throw notFound()
+  if (transaction === undefined || transaction.isSynthetic === true) throw notFound()
+  if (!isVisible(ledger, transaction.consensusNs)) throw notFound()
   const logs = networkLogs(transaction).map((log, index) => ({
     address: log.address,
     bloom: bloomOf([log]),
-    contract_id: ledger.accounts.idOf(log.address),
+    contract_id: ledger.idAt(log.address),
     data: log.data,
     index,
     topics: log.topics,
@@ -182,6 +183,7 @@ async function resultPage(
   const sender = from === undefined ? undefined : await findEntity(ledger, from)
   const found = visibleTransactions(ledger, filter.timestamp).filter(
     (transaction) =>
+      transaction.isSynthetic !== true &&
       (sender === undefined || transaction.from === sender.address) &&
       (to === undefined || targetOf(transaction) === to) &&
       // The network lists its own calls only where they are asked for.
@@ -233,7 +235,7 @@ function toContractResult(
     bloom: bloomOf(networkLogs(transaction)),
     call_result: transaction.returned ?? null,
     chain_id: numberToHex(CHAIN_ID),
-    contract_id: ledger.accounts.idOf(target),
+    contract_id: ledger.idAt(target),
     created_contract_ids: created === null ? [] : [created],
     error_message: isSuccess ? null : (transaction.haltReason ?? transaction.revertReason ?? '0x'),
     failed_initcode: !isSuccess && envelope.to === null ? envelope.data : null,

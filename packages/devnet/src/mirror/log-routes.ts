@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
+import { entityNumber, longZeroAddress, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'
@@ -20,7 +21,10 @@ export function addLogRoutes(app: FastifyInstance, ledger: Ledger): void {
   addMirrorRoute(app, ofAll, ({ query, list }) => logPage(ledger, query, list))
   const ofContract = { path: 'contracts/:id/results/logs', parameters: LOG_LIST }
   addMirrorRoute(app, ofContract, async ({ params, query, list }) => {
-    const { address } = await findEntity(ledger, params.id)
+    const token = ledger.tokens.byNumber(entityNumber(params.id) ?? longZeroNumber(params.id) ?? 0)
+    const address = token
+      ? longZeroAddress(token.number)
+      : (await findEntity(ledger, params.id)).address
     return logPage(ledger, { ...query, address }, list)
   })
 }
@@ -69,10 +73,10 @@ function logPage(
       block_hash: toMirrorBlockHash(transaction.receipt.blockHash),
       block_number: transaction.blockNumber,
       bloom: bloomOf([log]),
-      contract_id: ledger.accounts.idOf(log.address),
+      contract_id: ledger.idAt(log.address),
       data: log.data,
       index,
-      root_contract_id: ledger.accounts.idOf(transaction.receipt.to ?? log.address),
+      root_contract_id: ledger.idAt(transaction.receipt.to ?? log.address),
       timestamp: formatTimestamp(transaction.consensusNs),
       topics: log.topics,
       transaction_hash: transaction.hash,

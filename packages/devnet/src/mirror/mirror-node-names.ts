@@ -13,7 +13,7 @@ UNCHECKEDSUBMIT UTILPRNG`.split(/\s+/)
 
 /** Its routes that this one lacks. */
 const MISSING =
-  /^\/api\/v1\/(?:accounts\/[^/]+\/(?:airdrops\/(?:outstanding|pending)|allowances\/(?:crypto|nfts|tokens)|nfts|rewards)|contracts\/results\/[^/]+\/opcodes|network\/stake|tokens\/[^/]+\/nfts(?:\/.+)?|topics\/.+)$/
+  /^\/api\/v1\/(?:accounts\/[^/]+\/(?:airdrops\/(?:outstanding|pending)|allowances\/(?:crypto|nfts|tokens)|nfts|rewards)|contracts\/results\/[^/]+\/opcodes|network\/stake|tokens\/[^/]+\/nfts(?:\/.+)?|topics\/messages\/.+)$/
 
 /** Whether the mirror node has a route at that path and this one does not. */
 export function isMissingRoute(url: string): boolean {

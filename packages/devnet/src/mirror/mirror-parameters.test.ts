@@ -329,7 +329,11 @@ describe('L13: routes', () => {
   })
 
   test('one that a mirror node has and this one does not says so', async () => {
-    for (const path of ['topics/0.0.5/messages', 'network/stake', 'accounts/0.0.2/rewards']) {
+    for (const path of [
+      'accounts/0.0.2/allowances/tokens',
+      'network/stake',
+      'accounts/0.0.2/rewards',
+    ]) {
       expect([path, await refusal(path)]).toEqual([
         path,
         [501, `Not implemented by this local mirror node: /api/v1/${path}`],

@@ -17,6 +17,7 @@ import { MirrorRefusal } from './mirror-query.ts'
 import { addNetworkRoutes } from './network-routes.ts'
 import { addScheduleRoutes } from './schedule-routes.ts'
 import { addTokenRoutes } from './token-routes.ts'
+import { addTopicRoutes } from './topic-routes.ts'
 import { addTransactionRoutes } from './transaction-routes.ts'
 
 /** The window of the public mirror node's limit, milliseconds. */
@@ -80,6 +81,7 @@ export function createMirrorServer(
   addCallRoutes(app, ledger)
   addScheduleRoutes(app, ledger, parts.scheduler)
   addTokenRoutes(app, ledger)
+  addTopicRoutes(app, ledger)
   addNetworkRoutes(app, ledger, parts.consensus)
   return app
 }

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
-import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
+import type { CustomFee } from '../ledger/custom-fees.ts'
+import { entityId, entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
-import { TOKEN_KEYS, type Token } from '../ledger/token-registry.ts'
+import type { Token } from '../ledger/token-registry.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import { invalidParameter, isVisible, isWithin, notFound, pageOf } from './mirror-query.ts'
@@ -100,19 +101,49 @@ function toMirrorRelation(ledger: Ledger, token: Token, account: Entity) {
   }
 }
 
+/** What a fee's two forms have in common. */
+const feeShared = ({ collector, isEveryCollectorExempt }: CustomFee) => ({
+  all_collectors_are_exempt: isEveryCollectorExempt,
+  collector_account_id: collector.id,
+})
+
+function toMirrorFees({ fees, id }: Token) {
+  const fixed = fees.flatMap((fee) => (fee.kind === 'fixed' ? fee : []))
+  const fractional = fees.flatMap((fee) => (fee.kind === 'fractional' ? fee : []))
+  return {
+    fixed_fees: fixed.map((fee) => ({
+      ...feeShared(fee),
+      amount: Number(fee.amount),
+      denominating_token_id: fee.token === undefined ? null : entityId(fee.token),
+    })),
+    fractional_fees: fractional.map((fee) => ({
+      ...feeShared(fee),
+      amount: { numerator: Number(fee.numerator), denominator: Number(fee.denominator) },
+      denominating_token_id: id,
+      maximum: fee.max === 0n ? null : Number(fee.max),
+      minimum: Number(fee.min),
+      net_of_transfers: fee.isNetOfTransfers,
+    })),
+  }
+}
+
 function toMirrorToken(token: Token): { [name: string]: unknown } {
   const created = formatTimestamp(token.createdNs)
-  const keys = TOKEN_KEYS.map((name) => [`${name}_key`, toMirrorKey(token.keys[name])])
+  const { admin, feeSchedule, freeze, pause, supply, wipe } = token.keys
   return {
-    ...Object.fromEntries(keys),
+    admin_key: toMirrorKey(admin),
+    freeze_key: toMirrorKey(freeze),
+    pause_key: toMirrorKey(pause),
+    supply_key: toMirrorKey(supply),
+    wipe_key: toMirrorKey(wipe),
     auto_renew_account: null,
     auto_renew_period: 7_776_000,
     created_timestamp: created,
-    custom_fees: { created_timestamp: created, fixed_fees: [], fractional_fees: [] },
+    custom_fees: { created_timestamp: created, ...toMirrorFees(token) },
     decimals: String(token.decimals),
     deleted: false,
     expiry_timestamp: null,
-    fee_schedule_key: null,
+    fee_schedule_key: toMirrorKey(feeSchedule),
     freeze_default: false,
     initial_supply: token.totalSupply.toString(),
     kyc_key: null,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { completeTransfers } from '../ledger/complete-transfers.ts'
-import { entityNumber } from '../ledger/entity-id.ts'
+import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
@@ -97,6 +97,12 @@ async function select(ledger: Ledger, filter: TransactionFilter): Promise<Transa
 /** A record as shown by `/api/v1/transactions`. */
 function toMirrorTransaction(record: TransactionRecord): { [name: string]: unknown } {
   return {
+    assessed_custom_fees: (record.customFees ?? []).map((fee) => ({
+      amount: Number(fee.amount),
+      collector_account_id: fee.collector.id,
+      effective_payer_account_ids: fee.payers.map(({ id }) => id),
+      token_id: fee.token === undefined ? null : entityId(fee.token),
+    })),
     batch_key: null,
     bytes: null,
     charged_tx_fee: Number(record.chargedFeeTinybar),
@@ -113,12 +119,14 @@ function toMirrorTransaction(record: TransactionRecord): { [name: string]: unkno
     result: record.result,
     scheduled: record.isScheduled,
     staking_reward_transfers: [],
-    token_transfers: (record.tokenTransfers ?? []).map(({ token, account, amount }) => ({
-      account,
-      amount: Number(amount),
-      is_approval: false,
-      token_id: token,
-    })),
+    token_transfers: (record.tokenTransfers ?? []).map(
+      ({ token, account, amount, isApproval }) => ({
+        account,
+        amount: Number(amount),
+        is_approval: isApproval,
+        token_id: token,
+      }),
+    ),
     transaction_hash: Buffer.from(record.hash).toString('base64'),
     transaction_id: formatTransactionId(record.id),
     transfers: (record.transfers ?? []).map(({ account, amountTinybar, isApproval }) => ({

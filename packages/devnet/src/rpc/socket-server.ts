@@ -6,7 +6,6 @@ import type { Clock } from '@tallystick/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { type Address, numberToHex } from 'viem'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
 import { callerOf, withoutCaller } from '../request-limits.ts'
@@ -205,8 +204,6 @@ async function chooseEvent(
 
 /** Whether a contract or a token is there. */
 async function emitsLogs(ledger: Ledger, address: Address): Promise<boolean> {
-  const number = longZeroNumber(address)
-  if (number !== undefined && ledger.tokens.byNumber(number) !== undefined) return true
   const at = ledger.accounts.canonicalAddress(address)
   return (await ledger.anvil.call('eth_getCode', [at, 'latest'])) !== '0x'
 }

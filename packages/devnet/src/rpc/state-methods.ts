@@ -1,10 +1,11 @@
 // Reads of state: balances, nonces, code, storage, calls and gas estimates.
 
-import { type Hex, numberToHex } from 'viem'
+import { concatHex, type Hex, numberToHex } from 'viem'
 import { AnvilRefused, INVALID_PARAMETERS } from '../anvil/anvil-client.ts'
 import { callEvm, type EvmCall } from '../ledger/evm-call.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
 import { blockNumberOf, innerTag } from './block-methods.ts'
 import { toWeibar } from './outer-view.ts'
 import {
@@ -33,8 +34,12 @@ export function stateMethods(ledger: Ledger): RpcMethods {
   return {
     eth_getBalance: async (p) => toWeibar((await balance(p)) as Hex),
     eth_getTransactionCount: (p) => transactionCount(ledger, p),
-    eth_getCode: async (p) =>
-      SYSTEM_CONTRACTS.includes(Number(p[0])) ? '0xfe' : reads('eth_getCode')(p),
+    eth_getCode: async (p) => {
+      if (SYSTEM_CONTRACTS.includes(Number(p[0]))) return '0xfe'
+      // What the network shows of a token: a delegation to its token service.
+      const isToken = ledger.tokens.byAddress(String(p[0])) !== undefined
+      return isToken ? concatHex(['0xef0100', TOKEN_SERVICE_ADDRESS]) : reads('eth_getCode')(p)
+    },
     eth_getStorageAt: reads('eth_getStorageAt', (p) => slotParameter(p, 1)),
     eth_call: (p) => execute(ledger, 'eth_call', p),
     eth_estimateGas: (p) => execute(ledger, 'eth_estimateGas', p.slice(0, 2)),

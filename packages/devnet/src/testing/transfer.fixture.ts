@@ -22,8 +22,8 @@ type TransferFixture = {
   transfer: (options?: { from?: DevnetAccount; to?: string; hbar?: number }) => TransferTransaction
   /** Balance of an account, tinybar. */
   tinybar: (account: string) => Promise<number>
-  /** Sends a transaction through `client` and returns the name of the response code with which it ends. */
-  statusOf: (transaction: Transaction) => Promise<string>
+  /** Sends a transaction, through `client` by default, and returns the name of the response code with which it ends. */
+  statusOf: (transaction: Transaction, through?: Client) => Promise<string>
   stop: () => Promise<void>
 }
 
@@ -47,10 +47,10 @@ export async function startTransferFixture(options: DevnetOptions = {}): Promise
       const { body } = await mirror(devnet, `/api/v1/accounts/${account}`)
       return (body['balance'] as { balance: number }).balance
     },
-    async statusOf(transaction) {
+    async statusOf(transaction, through = client) {
       try {
-        const response = await transaction.execute(client)
-        return (await response.getReceipt(client)).status.toString()
+        const response = await transaction.execute(through)
+        return (await response.getReceipt(through)).status.toString()
       } catch (cause) {
         return (cause as StatusError).status.toString()
       }

@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import { RUNNING_HASH_VERSION, type Topic, type TopicMessage } from '../consensus/plan-topic.ts'
+import { toMirrorKey } from '../ledger/account-key.ts'
+import { entityId, entityNumber } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { formatTimestamp } from '../ledger/records.ts'
+import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
+import {
+  invalidParameter,
+  isVisible,
+  isWithin,
+  notFound,
+  pageOf,
+  parseWhole,
+} from './mirror-query.ts'
+
+const { paging, times, wholes, word } = PARAMETERS
+
+/** `/api/v1/topics/{id}`, `…/{id}/messages` and `…/{id}/messages/{number}`. */
+export function addTopicRoutes(app: FastifyInstance, ledger: Ledger): void {
+  addMirrorRoute(app, { path: 'topics/:id', parameters: {} }, ({ params }) => {
+    const topic = findTopic(ledger, params.id)
+    return {
+      admin_key: toMirrorKey(topic.adminKey),
+      auto_renew_account: null,
+      auto_renew_period: 7_776_000,
+      created_timestamp: formatTimestamp(topic.createdNs),
+      custom_fees: { created_timestamp: formatTimestamp(topic.createdNs), fixed_fees: [] },
+      deleted: false,
+      fee_exempt_key_list: [],
+      fee_schedule_key: null,
+      memo: topic.memo,
+      submit_key: toMirrorKey(topic.submitKey),
+      timestamp: { from: formatTimestamp(topic.createdNs), to: null },
+      topic_id: entityId(topic.number),
+    }
+  })
+
+  const encoding = word('base64', 'utf-8')
+  const listed = { ...paging, encoding, sequencenumber: wholes, timestamp: times }
+  const messages = { path: 'topics/:id/messages', parameters: listed }
+  addMirrorRoute(app, messages, ({ params, query, list }) => {
+    const topic = findTopic(ledger, params.id)
+    const rows = visibleMessages(ledger, topic).filter(
+      ({ consensusNs, sequence }) =>
+        isWithin(query.sequencenumber, BigInt(sequence)) && isWithin(query.timestamp, consensusNs),
+    )
+    const { page, links } = pageOf(list, rows, {
+      name: 'timestamp',
+      order: 'asc',
+      keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
+    })
+    return { messages: page.map((row) => toMirrorMessage(topic, row, query.encoding)), links }
+  })
+
+  const single = { path: 'topics/:id/messages/:at', parameters: {} }
+  addMirrorRoute(app, single, ({ params }) => {
+    const topic = findTopic(ledger, params.id)
+    const sequence = parseWhole(params.at)
+    if (sequence === undefined) throw invalidParameter('sequenceNumber')
+    const [found] = visibleMessages(ledger, topic).filter(
+      (row) => BigInt(row.sequence) === sequence,
+    )
+    if (found === undefined) throw notFound()
+    return toMirrorMessage(topic, found)
+  })
+}
+
+const visibleMessages = (ledger: Ledger, { messages }: Topic): TopicMessage[] =>
+  messages.filter(({ consensusNs }) => isVisible(ledger, consensusNs))
+
+function findTopic(ledger: Ledger, text: string): Topic {
+  const number = entityNumber(text)
+  if (number === undefined) throw invalidParameter('topicId')
+  const topic = ledger.topics.byNumber.get(number)
+  if (topic === undefined || !isVisible(ledger, topic.createdNs)) throw notFound()
+  return topic
+}
+
+function toMirrorMessage(topic: Topic, row: TopicMessage, encoding: 'base64' | 'utf-8' = 'base64') {
+  const { number, total, initialTransactionID: initial } = row.chunk ?? {}
+  const { seconds, nanos } = initial?.transactionValidStart ?? {}
+  return {
+    chunk_info:
+      row.chunk === null
+        ? null
+        : {
+            initial_transaction_id: {
+              account_id: entityId(Number(initial?.accountID?.accountNum ?? 0)),
+              nonce: 0,
+              scheduled: false,
+              transaction_valid_start: `${String(seconds ?? 0)}.${String(nanos ?? 0).padStart(9, '0')}`,
+            },
+            number,
+            total,
+          },
+    consensus_timestamp: formatTimestamp(row.consensusNs),
+    message: Buffer.from(row.contents).toString(encoding),
+    payer_account_id: row.payer,
+    running_hash: Buffer.from(row.runningHash).toString('base64'),
+    running_hash_version: RUNNING_HASH_VERSION,
+    sequence_number: row.sequence,
+    topic_id: entityId(topic.number),
+  }
+}
