@@ -28,6 +28,14 @@ type ApiDocument = {
   readonly components: { readonly securitySchemes?: Readonly<Record<string, unknown>> }
 }
 
+type Schema =
+  | {
+      readonly items?: unknown
+      readonly enum?: readonly unknown[]
+      readonly 'x-enum-varnames'?: readonly string[]
+    }
+  | undefined
+
 const readJson = async <Body>(url: string, accept = '*/*'): Promise<Body> =>
   (await (await fetch(url, { headers: { accept } })).json()) as Body
 
@@ -55,6 +63,18 @@ describe.each(SERVICES)('X24: %s', (service) => {
       expect(security, operationId).toBeInstanceOf(Array)
       expect(schemes).toEqual(expect.arrayContaining((security ?? []).flatMap(Object.keys)))
     }
+  })
+
+  // As openapi-python-client 0.29 reads it.
+  test('a generator of clients can name every value of an enum, and take every list', async () => {
+    const document = await readJson<ApiDocument>(`${baseUrl}/openapi.json`)
+    JSON.stringify(document, (key, value: Schema) => {
+      expect(value?.items, key).not.toBe(false)
+      const texts = value?.['x-enum-varnames'] ?? value?.enum ?? []
+      const names = texts.map((text) => String(text).replaceAll(/\W/g, '').toUpperCase())
+      expect(new Set(names).size, `${key}: ${names.join()}`).toBe(names.length)
+      return value
+    })
   })
 
   test('a public answer has a media type that the reference names', async () => {

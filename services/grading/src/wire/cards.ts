@@ -6,7 +6,10 @@ import type { GradeBand, MarginMethod } from '@tallystick/odds'
 import { z } from 'zod'
 import { FLAG_MEANINGS, UNGRADED_MEANINGS } from './card-codes.ts'
 
-export const bandSchema = z.enum(['A+', 'A', 'B', 'C', 'D', 'F']) satisfies z.ZodType<GradeBand>
+export const bandSchema = z
+  .enum(['A+', 'A', 'B', 'C', 'D', 'F'])
+  // Generators of clients drop the plus, and have A twice then.
+  .meta({ 'x-enum-varnames': ['A_PLUS', 'A', 'B', 'C', 'D', 'F'] }) satisfies z.ZodType<GradeBand>
 
 /** The close without its margin, or the selection's closing price alone. */
 export const basisSchema = z.enum(['fair', 'price'])
@@ -34,7 +37,11 @@ const flagSchema = codesOf(FLAG_MEANINGS)
 export type GradeFlag = z.output<typeof flagSchema>
 
 const fraction = (what: string) => z.number().describe(`${what}; a fraction, 0.05 is 5 %.`)
-export const intervalSchema = z.tuple([z.number(), z.number()]).readonly()
+// A tuple's `items: false` stops generators of clients in Python; its length says the same.
+export const intervalSchema = z
+  .tuple([z.number(), z.number()])
+  .readonly()
+  .meta({ items: { type: 'number' } })
 
 const scoreboardSchema = z
   .union([
