@@ -1,7 +1,7 @@
 // Runs forge from this package's folder. It starts the platform package's real binary, not npm's wrapper, which leaves
 // its child behind when killed and exits 0 whatever forge reports. If npm has no binary for this platform, it uses
 // `forge` on PATH.
-import { type SpawnSyncOptions, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,37 +39,19 @@ function forgeBinary(): string {
   }
 }
 
-/** A finished forge's exit code, standard output and standard error. */
-export type ForgeRun = {
-  readonly exitCode: number
-  /** It took longer than it may, and was stopped. */
-  readonly isTimedOut: boolean
-  readonly stdout: string
-  readonly stderr: string
-}
+type ForgeRun = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
-/**
- * Runs forge to its end and returns the result, whatever the exit code.
- * @param limits its working folder, and after how many milliseconds it is stopped
- * @throws Error if forge cannot be started.
- */
+/** Runs forge to its end and returns the result, whatever the exit code. Throws if forge cannot be started. */
 export function forge(
   commandLine: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-  limits: Pick<SpawnSyncOptions, 'cwd' | 'timeout'> = {},
 ): ForgeRun {
   const run = spawnSync(forgeBinary(), [...commandLine], {
     cwd: contractsFolder,
-    ...limits,
-    killSignal: 'SIGKILL',
     env: { ...process.env, ...environment, FOUNDRY_DISABLE_NIGHTLY_WARNING: '1' },
     encoding: 'utf8',
     maxBuffer: OUTPUT_BYTES_MAX,
   })
-  const isTimedOut =
-    run.error !== undefined && 'code' in run.error && run.error.code === 'ETIMEDOUT'
-  if (run.error && !isTimedOut) {
-    throw new Error('forge could not be started', { cause: run.error })
-  }
-  return { exitCode: run.status ?? 1, isTimedOut, stdout: run.stdout, stderr: run.stderr }
+  if (run.error) throw new Error('forge could not be started', { cause: run.error })
+  return { exitCode: run.status ?? 1, stdout: run.stdout, stderr: run.stderr }
 }

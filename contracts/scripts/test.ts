@@ -1,12 +1,9 @@
 // Runs the contracts' tests: forge in this package's folder, one line per test, and reports/tests.json for the count of
 // the whole repository. Also fails if Solidity is not formatted, forge's linter objects, a gas snapshot drifts, the
-// bounded campaign made fewer invariant calls than promised, a test of the mutation scripts fails, or, in a long run, a
-// sampled mutant survives or a survivor's reason names none.
-import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+// bounded campaign made fewer invariant calls than promised.
+import { globSync, mkdirSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { contractsFolder, forge, WHOLE_BUILD } from './foundry.ts'
 
 /** forge's `--json` result for one test. */
@@ -97,54 +94,6 @@ function runBuildAndLint(): readonly Outcome[] {
   return [build, runCheck(name, ['lint', '--deny', 'warnings'])]
 }
 
-/** The parts of vitest's JSON report used here. */
-type ScriptReport = {
-  readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
-  }[]
-}
-
-function runScriptTests(): readonly Outcome[] {
-  const manifest = createRequire(import.meta.url).resolve('vitest/package.json')
-  const vitest = join(dirname(manifest), 'vitest.mjs')
-  const file = join(contractsFolder, 'reports/scripts.json')
-  rmSync(file, { force: true })
-  const run = spawnSync(
-    process.execPath,
-    [vitest, 'run', 'scripts', '--testTimeout=60000', '--reporter=json', `--outputFile=${file}`],
-    { cwd: contractsFolder, encoding: 'utf8' },
-  )
-  const report: ScriptReport = existsSync(file)
-    ? (JSON.parse(readFileSync(file, 'utf8')) as ScriptReport)
-    : { testResults: [] }
-  const outcomes = report.testResults.flatMap(({ assertionResults }) =>
-    assertionResults.map(({ fullName, status }) => ({
-      name: `scripts: ${fullName}`,
-      isPassed: status === 'passed',
-      note: '',
-    })),
-  )
-  const isPassed = run.status === 0 && outcomes.length > 0
-  const note = isPassed ? '' : `${run.stdout}${run.stderr}`
-  return [...outcomes, { name: 'every test of the scripts ran', isPassed, note }]
-}
-
-/** A fixed sample of mutants of the contract. Compiling them takes as long as all other tests, so only long runs do it. */
-const MUTANTS = 60
-
-function runMutants(): Outcome {
-  const run = spawnSync(process.execPath, ['scripts/mutate.ts', `--sample=${MUTANTS}`], {
-    cwd: contractsFolder,
-    encoding: 'utf8',
-  })
-  const isPassed = run.status === 0
-  return {
-    name: `${MUTANTS} mutants of the contract are killed, or listed with a reason, and every reason names one`,
-    isPassed,
-    note: isPassed ? '' : `${run.stdout}${run.stderr}`,
-  }
-}
-
 function main(): void {
   // A minute of pure computing: suites that run beside it and wait for real windows and processes come first.
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
@@ -158,8 +107,6 @@ function main(): void {
       '--match-contract=GasTest',
       '--gas-snapshot-check=true',
     ]),
-    ...runScriptTests(),
-    ...(isLong ? [runMutants()] : []),
   ]
   for (const outcome of outcomes) {
     console.log(
@@ -168,11 +115,14 @@ function main(): void {
   }
   const numFailedTests = outcomes.filter((outcome) => !outcome.isPassed).length
   const numPassedTests = outcomes.length - numFailedTests
-  const numPendingTests = isLong ? 0 : 1
-  if (!isLong) console.log('- mutants of the contract: skipped, they run in npm run test:long')
   const folder = join(contractsFolder, 'reports')
   mkdirSync(folder, { recursive: true })
-  const report = { numPassedTests, numFailedTests, numPendingTests, success: numFailedTests === 0 }
+  const report = {
+    numPassedTests,
+    numFailedTests,
+    numPendingTests: 0,
+    success: numFailedTests === 0,
+  }
   writeFileSync(join(folder, 'tests.json'), `${JSON.stringify(report)}\n`)
   console.log(`${numPassedTests} passed, ${numFailedTests} failed`)
   if (numFailedTests > 0) process.exitCode = 1

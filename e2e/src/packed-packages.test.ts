@@ -38,25 +38,25 @@ const OF_NPM = /Unknown (?:user|env|project) config|requires you to be logged in
 
 const folder = mkdtempSync(join(tmpdir(), 'packed-'))
 const packed = new Map<string, ReturnType<typeof packInto>>()
-const of = (workspaceFolder: string) => {
+const findPacked = (workspaceFolder: string) => {
   const found = packed.get(workspaceFolder)
   if (found === undefined) throw new Error(`${workspaceFolder} was not packed`)
   return found
 }
 
 beforeAll(() => {
-  for (const one of FOLDERS) packed.set(one, packInto(folder, one))
+  for (const from of FOLDERS) packed.set(from, packInto(folder, from))
   // What they declare, as the workspace has it installed, so that no test waits for a registry.
-  for (const one of FOLDERS)
+  for (const from of FOLDERS)
     for (const name of Object.keys({
-      ...of(one).manifest.dependencies,
-      ...of(one).manifest.peerDependencies,
+      ...findPacked(from).manifest.dependencies,
+      ...findPacked(from).manifest.peerDependencies,
     })) {
       const place = join(folder, 'node_modules', name)
       if (name.startsWith('@tallystick/')) continue
       rmSync(place, { force: true })
       mkdirSync(dirname(place), { recursive: true })
-      symlinkSync(realpathSync(join(root, one, 'node_modules', name)), place)
+      symlinkSync(realpathSync(join(root, from, 'node_modules', name)), place)
     }
 })
 
@@ -78,14 +78,14 @@ const findPackage = (name: string): string =>
 
 describe.each(FOLDERS)('%s', (workspaceFolder) => {
   it('npm publish --dry-run is clean', () => {
-    const line = ['publish', '--dry-run', '--offline', of(workspaceFolder).tarball]
+    const line = ['publish', '--dry-run', '--offline', findPacked(workspaceFolder).tarball]
     const { status, stderr } = spawnSync('npm', line, { cwd: folder, encoding: 'utf8' })
     const said = stderr.split('\n').filter((text) => text !== '' && !OF_NPM.test(text))
     expect([status, said]).toEqual([0, []])
   })
 
   it('holds its README, its licence and what was compiled, and no test', () => {
-    const { files } = of(workspaceFolder)
+    const { files } = findPacked(workspaceFolder)
     expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json']))
     expect(files.filter((file) => /\.(?:test|fixture|contract|bench)\./.test(file))).toEqual([])
     const known =
@@ -95,7 +95,7 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   })
 
   it('exports only files that are there, and says which Node it needs and what it is for', () => {
-    const { files, manifest } = of(workspaceFolder)
+    const { files, manifest } = findPacked(workspaceFolder)
     const targets = Object.values(manifest.exports).flatMap((target) =>
       typeof target === 'string' ? target : [target.types, target.default],
     )
@@ -108,7 +108,7 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   })
 
   it('leads an editor from its types to their source', () => {
-    const { files, place } = of(workspaceFolder)
+    const { files, place } = findPacked(workspaceFolder)
     if (workspaceFolder === 'contracts') return
     for (const map of files.filter((file) => file.endsWith('.d.ts.map'))) {
       const { sources } = JSON.parse(readFileSync(join(place, map), 'utf8')) as {
@@ -120,14 +120,14 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   })
 
   it('lets a shop bring its own version of what shops have', () => {
-    const { dependencies, peerDependencies } = of(workspaceFolder).manifest
+    const { dependencies, peerDependencies } = findPacked(workspaceFolder).manifest
     const wanted = { ...dependencies, ...peerDependencies }
     for (const name of ['fastify', 'pino', 'viem', 'zod', '@x402/core', 'express', 'hono'])
       expect(wanted[name] ?? '^').toMatch(/^\^/)
   })
 
   it('imports only what it declares', () => {
-    const { files, manifest, place } = of(workspaceFolder)
+    const { files, manifest, place } = findPacked(workspaceFolder)
     const declared = { ...manifest.dependencies, ...manifest.peerDependencies }
     // A declaration needs the types of what it names, which for some are a package of their own.
     const typesMissing = (file: string, name: string): boolean => {
@@ -149,13 +149,13 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   })
 
   it('its README leads nowhere that npm cannot show', () => {
-    const text = readFileSync(join(of(workspaceFolder).place, 'README.md'), 'utf8')
+    const text = readFileSync(join(findPacked(workspaceFolder).place, 'README.md'), 'utf8')
     expect([...text.matchAll(/\]\((?!https?:|#)[^)]*\)/g)].map(([link]) => link)).toEqual([])
     expect(text).toMatch(/^# @tallystick\//)
   })
 
   it('its README names nothing that is not in it', () => {
-    const { files, manifest, place } = of(workspaceFolder)
+    const { files, manifest, place } = findPacked(workspaceFolder)
     const text = readFileSync(join(place, 'README.md'), 'utf8')
     const paths = [...text.matchAll(/`((?:src|vectors|dist)\/[\w./-]+\.\w+)`/g)].map(
       ([, path]) => path,
@@ -167,7 +167,7 @@ describe.each(FOLDERS)('%s', (workspaceFolder) => {
   })
 
   const entry = (): string =>
-    `await import(${JSON.stringify(of(workspaceFolder).manifest.name)}); console.log('loaded')`
+    `await import(${JSON.stringify(findPacked(workspaceFolder).manifest.name)}); console.log('loaded')`
 
   it('loads as it was packed', () => {
     const line = ['--input-type=module', '--eval', entry()]
@@ -185,7 +185,7 @@ describe.skipIf(postgresMissing !== undefined)(
   `packages/journal-store${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
     it('brings what every store on PostgreSQL has, and makes it', async () => {
-      const { place } = of('packages/journal-store')
+      const { place } = findPacked('packages/journal-store')
       const server = startPostgres()
       try {
         const { owner } = await server.database()
@@ -210,5 +210,5 @@ describe.skipIf(postgresMissing !== undefined)(
 )
 
 describe('a stranger’s shop', () => {
-  strangersShopTests(() => of('packages/x402'))
+  strangersShopTests(() => findPacked('packages/x402'))
 })

@@ -19,8 +19,8 @@ export async function readPort(server: Server): Promise<number> {
 export async function startProxy(ports: readonly number[]) {
   const outUntilMs = new Map<number, number>()
   let turn = 0
-  const next = (asked: ReadonlySet<number>): number | undefined => {
-    const left = ports.filter((port) => !asked.has(port))
+  const next = (tried: ReadonlySet<number>): number | undefined => {
+    const left = ports.filter((port) => !tried.has(port))
     const good = left.filter((port) => (outUntilMs.get(port) ?? 0) < Date.now())
     turn += 1
     const from = good.length > 0 ? good : left
@@ -28,12 +28,12 @@ export async function startProxy(ports: readonly number[]) {
   }
   const leaveOut = (port: number) => outUntilMs.set(port, Date.now() + LEFT_OUT_MS)
   const server = createServer((incoming, outgoing) => {
-    const asked = new Set<number>()
+    const tried = new Set<number>()
     const bytes: Buffer[] = []
     const send = (): void => {
-      const port = next(asked)
+      const port = next(tried)
       if (port === undefined) return void outgoing.writeHead(502).end()
-      asked.add(port)
+      tried.add(port)
       const { headers, method, url: path } = incoming
       const options = { host: '127.0.0.1', port, path, method, headers, agent: false }
       const onward = request(options, (answer) => {

@@ -126,8 +126,8 @@ export function strangersShopTests(packed: () => PackedPackage): void {
     const { manifest, tarball } = packed()
     unpackInto(folder, { name: manifest.name, tarball })
     const needed = { ...manifest.dependencies, ...manifest.peerDependencies }
-    const asked = [...Object.keys(needed), '@x402/fetch']
-    for (const name of asked) install(folder, { name, from: packageFolder })
+    const wanted = [...Object.keys(needed), '@x402/fetch']
+    for (const name of wanted) install(folder, { name, from: packageFolder })
     install(folder, { name: '@types/node', from: root })
     install(folder, { name: 'typescript-5', from: join(root, 'e2e') })
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')

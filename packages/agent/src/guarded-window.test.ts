@@ -1,6 +1,8 @@
 // A17 on a real ledger: the window that the command paid for and guarded, and everybody who is not its agent.
+
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { DevnetAccount } from '@tallystick/devnet'
+import { systemClock } from '@tallystick/x402'
 import { createSIWxClientExtension } from '@x402/extensions/sign-in-with-x'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import {
@@ -16,7 +18,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccessAgent } from './access-agent.ts'
 import { agentSigner } from './agent-signer.ts'
-import { systemClock } from './clock.ts'
 import { type RealStack, startRealStack } from './real-stack.fixture.ts'
 
 let stack: RealStack

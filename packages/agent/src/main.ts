@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { systemClock } from './clock.ts'
+import { systemClock } from '@tallystick/x402'
 import { runAgent } from './command/run-agent.ts'
 
 /** For an output that is not a terminal, where nothing is drawn. */

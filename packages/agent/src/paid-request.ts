@@ -2,7 +2,7 @@
 // once: after a 502 money may have moved, yet at the next 402 it would sign a second payment. So it gets a `fetch` that
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
 import { isDeepStrictEqual } from 'node:util'
-import { type Clock, namePayment, PAYMENT_IDENTIFIER } from '@tallystick/x402'
+import { type Clock, namePayment, PAYMENT_IDENTIFIER, pause } from '@tallystick/x402'
 import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
@@ -14,7 +14,6 @@ import {
   x402HTTPClient,
 } from '@x402/fetch'
 import { z } from 'zod'
-import { pause } from './clock.ts'
 
 /** Header that carries a signed payment (x402 v2). */
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'

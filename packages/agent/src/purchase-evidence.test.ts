@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createReceiptIssuer, type ReceiptIssuer } from '@tallystick/x402'
+import { createReceiptIssuer, type ReceiptIssuer, systemClock } from '@tallystick/x402'
 import { canonicalTransactionId } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -18,7 +18,6 @@ import {
   startStandIn,
 } from './access-stand-in.fixture.ts'
 import { agentSigner } from './agent-signer.ts'
-import { systemClock } from './clock.ts'
 import { runAgent } from './command/run-agent.ts'
 import type { PurchaseEvidence } from './purchase-evidence.ts'
 

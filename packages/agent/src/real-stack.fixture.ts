@@ -1,13 +1,14 @@
 // The real thing for the command's tests: a local ledger and a facilitator in this process, the contract deployed by the
 // seller's command, and the access service in its own process.
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { startFacilitator } from '@tallystick/facilitator'
 import { freePort } from '@tallystick/service-kit'
+import { systemClock } from '@tallystick/x402'
 import type { Address } from 'viem'
-import { systemClock } from './clock.ts'
 import { runAgent } from './command/run-agent.ts'
 
 /** 10,000 HBAR. */

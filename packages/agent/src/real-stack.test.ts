@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { DevnetAccount } from '@tallystick/devnet'
+import { systemClock } from '@tallystick/x402'
 import { type Address, createPublicClient, type Hex, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AccessAgent, createAccessAgent } from './access-agent.ts'
 import type { TopUpOutcome } from './access-contract.ts'
 import { agentSigner } from './agent-signer.ts'
-import { systemClock } from './clock.ts'
 import { NODE_ENVIRONMENT, type RealStack, startRealStack } from './real-stack.fixture.ts'
 
 /** More than two windows hold. */

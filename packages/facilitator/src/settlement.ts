@@ -57,7 +57,7 @@ export type SubmissionDoubt = {
 }
 
 /** Notified about settlements of verified payments, for logs and metrics. */
-export type SettlementListener = {
+type SettlementListener = {
   /** How each one ended. */
   readonly onEnd?: ((payment: VerifiedPayment, end: SettlementEnd) => void) | undefined
   /** That a submission may not have arrived, before its outcome is known. */

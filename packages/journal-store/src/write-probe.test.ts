@@ -92,14 +92,14 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       expect(await probe.trouble()).toBeUndefined()
       await Promise.all(writing)
       const admin = connect(new PostgresDoor(server(owner)))
-      const held = Promise.withResolvers<void>()
+      const locked = Promise.withResolvers<void>()
       const holding = admin.transaction(async (query) => {
         await query('SET LOCAL idle_in_transaction_session_timeout = 0')
         await query('SELECT FROM notes.journals FOR UPDATE')
-        await held.promise
+        await locked.promise
       })
       await expect.poll(() => probe.trouble(), POLL).toMatchObject({ reason: 'writes_locked' })
-      held.resolve()
+      locked.resolve()
       await holding
       await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
     })

@@ -14,3 +14,7 @@ export const systemClock: Clock = {
   },
   unixMs: () => Date.now(),
 }
+
+/** Resolves after so many milliseconds. */
+export const pause = (clock: Clock, ms: number): Promise<void> =>
+  new Promise((resolve) => void clock.after(ms, resolve))

@@ -1,4 +1,4 @@
-export type { Clock } from './clock.ts'
+export { type Clock, pause, systemClock } from './clock.ts'
 export { namePayment, PAYMENT_IDENTIFIER } from './extensions/payment-identifier.ts'
 export { sellerFields } from './extensions/seller-fields.ts'
 export {

@@ -29,20 +29,20 @@ const ok = (json: unknown) => ({ status: 200, body: JSON.stringify(json) })
 /** A node that answers batches in reverse. */
 const batching = (body: unknown) =>
   ok(Array.isArray(body) ? body.map(result).toReversed() : result(body as Message))
-const told = (value: string): JsonRpcOutcome => ({ kind: 'result', result: value })
+const resultOutcome = (value: string): JsonRpcOutcome => ({ kind: 'result', result: value })
 
 describe('calls of one moment', () => {
   test('are one request, and each gets its own answer', async () => {
     server.answer = batching
     const call = rpc()
-    const answers = await Promise.all(['aa', 'bb', 'cc'].map((one) => call(one, [])))
-    expect(answers).toEqual(['0xaa', '0xbb', '0xcc'].map(told))
+    const answers = await Promise.all(['aa', 'bb', 'cc'].map((method) => call(method, [])))
+    expect(answers).toEqual(['0xaa', '0xbb', '0xcc'].map(resultOutcome))
     expect(server.requests).toHaveLength(1)
   })
 
   test('one call alone is no batch', async () => {
     server.answer = batching
-    expect(await rpc()('aa', [])).toEqual(told('0xaa'))
+    expect(await rpc()('aa', [])).toEqual(resultOutcome('0xaa'))
     expect(server.requests[0]?.body).toEqual({ jsonrpc: '2.0', id: 0, method: 'aa', params: [] })
   })
 
@@ -64,8 +64,8 @@ describe('calls of one moment', () => {
     server.answer = (body) =>
       Array.isArray(body) ? ok({ error: { code: -32_600, message: 'batch' } }) : batching(body)
     const call = rpc()
-    expect(await Promise.all(['aa', 'bb'].map((one) => call(one, [])))).toEqual(
-      ['0xaa', '0xbb'].map(told),
+    expect(await Promise.all(['aa', 'bb'].map((method) => call(method, [])))).toEqual(
+      ['0xaa', '0xbb'].map(resultOutcome),
     )
     expect(server.requests).toHaveLength(3)
   })
@@ -75,7 +75,10 @@ describe('calls of one moment', () => {
     server.answer = { status: 429, body: JSON.stringify({ error }) }
     const call = rpc()
     const refused = { kind: 'refused', ...error, data: undefined }
-    expect(await Promise.all(['aa', 'bb'].map((one) => call(one, [])))).toEqual([refused, refused])
+    expect(await Promise.all(['aa', 'bb'].map((method) => call(method, [])))).toEqual([
+      refused,
+      refused,
+    ])
     expect(server.requests).toHaveLength(1)
   })
 
@@ -86,11 +89,11 @@ describe('calls of one moment', () => {
       return ok([{ id: first?.id, error }, third && result(third)])
     }
     const call = rpc()
-    const outcomes = await Promise.all(['aa', 'bb', 'cc'].map((one) => call(one, [])))
+    const outcomes = await Promise.all(['aa', 'bb', 'cc'].map((method) => call(method, [])))
     expect(outcomes).toMatchObject([
       { kind: 'refused', code: 3, message: 'execution reverted', data: '0x01' },
       { kind: 'failed' },
-      told('0xcc'),
+      resultOutcome('0xcc'),
     ])
   })
 
@@ -100,7 +103,7 @@ describe('calls of one moment', () => {
   ] as const)('a node that fails fails them all: %j', async (answer) => {
     server.answer = answer
     const call = rpc()
-    const outcomes = await Promise.all(['aa', 'bb'].map((one) => call(one, [])))
+    const outcomes = await Promise.all(['aa', 'bb'].map((method) => call(method, [])))
     expect(outcomes.map(({ kind }) => kind)).toEqual(['failed', 'failed'])
     expect(server.requests).toHaveLength(1)
   })

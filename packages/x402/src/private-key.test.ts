@@ -62,9 +62,9 @@ describe('a private key', () => {
       fc.string({ minLength: 12, unit: fc.constantFrom('0', '1', '3', 'a', 'f') }),
     )
     fc.assert(
-      fc.property(text, (given) => {
-        const { what = '' } = { ...readPrivateKey(given) } as { readonly what?: string }
-        expect(what).not.toContain(given)
+      fc.property(text, (secret) => {
+        const { what = '' } = { ...readPrivateKey(secret) } as { readonly what?: string }
+        expect(what).not.toContain(secret)
       }),
     )
   })

@@ -17,7 +17,7 @@ import { createNodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
 
 /** One consensus node: `host:port` of its gRPC service and its account. */
-export type ConsensusNode = { readonly address: string; readonly accountId: string }
+type ConsensusNode = { readonly address: string; readonly accountId: string }
 
 /** What the ledger recorded under a transaction id. */
 export type Recorded = {

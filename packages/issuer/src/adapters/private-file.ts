@@ -1,6 +1,7 @@
 /** Files that only their owner may read: keys and password hashes. */
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { errorCode, replaceFileNow } from '@tallystick/journal-store'
 
 /** A file that cannot be used; the message is for the operator and repeats nothing of its content. */
 export class PrivateFileUnusable extends Error {
@@ -8,7 +9,6 @@ export class PrivateFileUnusable extends Error {
 }
 
 const OTHERS = 0o077
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** Its text; undefined if there is none. Throws `PrivateFileUnusable` if others may read it. */
 export function readPrivateFile(path: string): string | undefined {
@@ -17,7 +17,7 @@ export function readPrivateFile(path: string): string | undefined {
       throw new PrivateFileUnusable(`${path} can be read by others: chmod 600 ${path}`)
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    if (isMissing(cause)) return undefined
+    if (errorCode(cause) === 'ENOENT') return undefined
     if (cause instanceof PrivateFileUnusable) throw cause
     throw new PrivateFileUnusable(`${path} cannot be read`, { cause })
   }
@@ -27,9 +27,7 @@ export function readPrivateFile(path: string): string | undefined {
 export function writePrivateFile(path: string, text: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    const next = `${path}.${process.pid}`
-    writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true })
-    renameSync(next, path)
+    replaceFileNow(path, text)
   } catch (cause) {
     throw new PrivateFileUnusable(`${path} cannot be written`, { cause })
   }

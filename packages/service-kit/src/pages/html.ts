@@ -12,15 +12,7 @@ export class Html {
 }
 
 /** What a template accepts; `undefined`, `null` and `false` render as nothing. */
-export type HtmlValue =
-  | string
-  | number
-  | bigint
-  | Html
-  | undefined
-  | null
-  | false
-  | readonly HtmlValue[]
+type HtmlValue = string | number | bigint | Html | undefined | null | false | readonly HtmlValue[]
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

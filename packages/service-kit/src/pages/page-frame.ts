@@ -4,7 +4,7 @@
  */
 import { Html, html } from './html.ts'
 
-export type PageLink = { readonly label: string; readonly href: string }
+type PageLink = { readonly label: string; readonly href: string }
 
 /** What the frame itself says, and `browser/browser-check.ts` of a browser that lacks something and of a script that fails. */
 type FrameWords = Readonly<

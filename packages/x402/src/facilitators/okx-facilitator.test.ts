@@ -76,8 +76,10 @@ function judgeHeaders(request: FastifyRequest, clock: ManualClock): string | und
   const expected = createHmac('sha256', CREDENTIALS.secretKey)
     .update(`${timestamp}${request.method}${request.url}${body}`)
     .digest()
-  const given = Buffer.from(header('ok-access-sign'), 'base64')
-  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : '50113'
+  const signature = Buffer.from(header('ok-access-sign'), 'base64')
+  return signature.length === expected.length && timingSafeEqual(signature, expected)
+    ? undefined
+    : '50113'
 }
 
 const wrap = (data: unknown, code: unknown = '0'): Answer => ({ body: { code, msg: '', data } })

@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { httpUrl } from '../bad-argument.ts'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, pause, systemClock } from '../clock.ts'
 import type { Settlement } from '../payment.ts'
 import {
   ask,
@@ -84,7 +84,7 @@ export function createOkxFacilitator(options: {
       while (isUnfinished(latest) && clock.unixMs() + POLL_MS <= deadlineMs) {
         const transaction = findHash(answer) || findHash(latest)
         if (transaction === '') break
-        await new Promise<void>((resolve) => clock.after(POLL_MS, resolve))
+        await pause(clock, POLL_MS)
         const path = `/settle/status?txHash=${encodeURIComponent(transaction)}`
         // A failed poll is repeated: the settlement proceeds without us.
         const polled = await askSigned(path)

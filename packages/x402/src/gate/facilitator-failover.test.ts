@@ -154,7 +154,7 @@ describe('X19: EVM', () => {
   test('while the ledger cannot be read a doubtful payment goes to nobody else', async () => {
     const network = new EvmNetwork()
     const { chain, clock } = network
-    let asked = 0
+    let calls = 0
     const first: Facilitator = {
       feePayers: async () => new Map(),
       async settle() {
@@ -165,7 +165,7 @@ describe('X19: EVM', () => {
     const second: Facilitator = {
       ...network.honest(),
       async settle() {
-        asked += 1
+        calls += 1
         throw new FacilitatorUnavailable('never asked')
       },
     }
@@ -181,7 +181,7 @@ describe('X19: EVM', () => {
       fulfil: async () => 'served',
     })
     await clock.advanceMsSettled(60_000)
-    expect([(await paying).kind, asked]).toEqual(['pending', 0])
+    expect([(await paying).kind, calls]).toEqual(['pending', 0])
     await gate.close()
     facilitator.directory.close()
   })

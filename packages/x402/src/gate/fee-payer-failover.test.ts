@@ -14,9 +14,9 @@ import { createPaymentGate } from './payment-gate.ts'
 async function pair() {
   const ledger = new HederaStandIn()
   const { clock } = ledger
-  const asked: string[] = []
+  const settledBy: string[] = []
   const state = { isFirstDown: false }
-  const of = (feePayer: string): Facilitator => {
+  const makeFacilitator = (feePayer: string): Facilitator => {
     const isDown = () => feePayer === '0.0.5001' && state.isFirstDown
     const unless = async <Value>(value: () => Promise<Value>): Promise<Value> => {
       if (isDown()) throw new FacilitatorUnavailable('killed')
@@ -25,13 +25,13 @@ async function pair() {
     return {
       feePayers: () => unless(async () => new Map([[NETWORK, [feePayer]]])),
       async settle(...order) {
-        asked.push(feePayer)
+        settledBy.push(feePayer)
         return await unless(() => ledger.facilitator.settle(...order))
       },
     }
   }
   const members = ['0.0.5001', '0.0.5002'].map((feePayer) => ({
-    facilitator: of(feePayer),
+    facilitator: makeFacilitator(feePayer),
     isTrusted: true,
   }))
   const pool = createFacilitatorPool({ members, clock })
@@ -49,7 +49,10 @@ async function pair() {
     const feePayer = pool.directory.feePayer(NETWORK)
     return {
       ...rest,
-      requirements: requirements.map((one) => ({ ...one, extra: { ...one.extra, feePayer } })),
+      requirements: requirements.map((requirement) => ({
+        ...requirement,
+        extra: { ...requirement.extra, feePayer },
+      })),
     }
   }
   const buy = async (at: PaymentTerms) =>
@@ -64,7 +67,7 @@ async function pair() {
     await gate.close()
     pool.directory.close()
   }
-  return { asked, buy, close, clock, ledger, pool, state, terms }
+  return { asked: settledBy, buy, close, clock, ledger, pool, state, terms }
 }
 
 describe('X19: Hedera', () => {
@@ -81,25 +84,25 @@ describe('X19: Hedera', () => {
   })
 
   test('a payment goes only to the facilitator of its own fee payer, also a doubtful one', async () => {
-    const { asked, buy, clock, close, ledger, state, terms } = await pair()
+    const { asked: settledBy, buy, clock, close, ledger, state, terms } = await pair()
     state.isFirstDown = true
     const paying = buy(terms())
     await clock.advanceMsSettled(60_000)
     expect((await paying).kind).toBe('pending')
-    expect([...new Set(asked)]).toEqual(['0.0.5001'])
+    expect([...new Set(settledBy)]).toEqual(['0.0.5001'])
     expect(ledger.records).toEqual([])
     await close()
   })
 
   test('a payment under an earlier challenge still reaches its own facilitator', async () => {
-    const { asked, buy, clock, close, state, terms } = await pair()
+    const { asked: settledBy, buy, clock, close, state, terms } = await pair()
     const earlier = terms()
     state.isFirstDown = true
     await clock.advanceMsSettled(301_000)
     expect(terms().requirements[0]?.extra['feePayer']).toBe('0.0.5002')
     state.isFirstDown = false
     expect((await buy(earlier)).kind).toBe('paid')
-    expect(asked).toEqual(['0.0.5001'])
+    expect(settledBy).toEqual(['0.0.5001'])
     await close()
   })
 

@@ -57,7 +57,7 @@ async function shop(mode: Mode) {
   const clock = hurriedClock()
   const chain = new EvmStandIn(clock)
   const scheme = createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: chain.ledger, clock })
-  let asked = 0
+  let calls = 0
 
   async function submit(payload: unknown): Promise<string> {
     const verified = await scheme.verify(payload, centRequirement())
@@ -96,7 +96,7 @@ async function shop(mode: Mode) {
   }
   const facilitator = fastify({ forceCloseConnections: true })
   facilitator.post('/settle', async (request, reply) => {
-    asked += 1
+    calls += 1
     const { paymentPayload } = request.body as { readonly paymentPayload: { payload: unknown } }
     const transaction = await submit(paymentPayload.payload)
     // For the seller alone.
@@ -142,7 +142,7 @@ async function shop(mode: Mode) {
   }
   const send = (header?: string) =>
     fetch(`${url}/report`, header === undefined ? {} : { headers: { 'payment-signature': header } })
-  return { counts: () => ({ asked, settled: chain.used.size, served }), send, sign }
+  return { counts: () => ({ asked: calls, settled: chain.used.size, served }), send, sign }
 }
 
 /** As official clients: at a 402 a new payment, at most three; at anything else the same header again. */

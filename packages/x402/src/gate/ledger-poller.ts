@@ -4,9 +4,14 @@
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
+import { payerKey } from '../reservations/reservation-store.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateLimits } from './gate-limits.ts'
-import { GateClosed } from './payment-progress.ts'
+
+/** Thrown inside a waiting payment when the gate closes; the next process finds the payment on the ledger. */
+export class GateClosed extends Error {
+  override readonly name = 'GateClosed'
+}
 
 /** What the ledger says, once it knows. */
 export type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
@@ -40,18 +45,16 @@ const SECOND_MS = 1_000
 
 const NEVER_MS = Number.POSITIVE_INFINITY
 
-const payerKey = ({ network, payer }: VerifiedPayment): string => `${network}/${payer}`
-
 /** How many payments of each payer there are; a payer is one account on one network. */
 function createPayerCounts() {
   const counts = new Map<string, number>()
-  const get = (payment: VerifiedPayment): number => counts.get(payerKey(payment)) ?? 0
+  const get = (payment: VerifiedPayment): number => counts.get(payerKey({ payment })) ?? 0
   return {
     get,
     add(payment: VerifiedPayment, change: 1 | -1): void {
       const count = get(payment) + change
-      if (count === 0) counts.delete(payerKey(payment))
-      else counts.set(payerKey(payment), count)
+      if (count === 0) counts.delete(payerKey({ payment }))
+      else counts.set(payerKey({ payment }), count)
     },
   }
 }
@@ -93,7 +96,7 @@ function createTurns(clock: Clock, perSecond: number) {
 /** When something can begin again. What is due but waits for its payer's other look-ups begins at the end of one of them. */
 function nextPollMs(idle: readonly Entry[], turns: Turns, nowMs: number): number {
   const waiting = turns.hasTurn() ? idle.filter(({ dueAtMs }) => dueAtMs > nowMs) : idle
-  const dueAtMs = waiting.reduce((soonest, one) => Math.min(soonest, one.dueAtMs), NEVER_MS)
+  const dueAtMs = waiting.reduce((soonest, entry) => Math.min(soonest, entry.dueAtMs), NEVER_MS)
   return Math.max(dueAtMs, turns.nextAtMs())
 }
 

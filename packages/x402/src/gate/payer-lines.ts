@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
+import { payerKey } from '../reservations/reservation-store.ts'
 import type { GateLimits } from './gate-limits.ts'
 
 type Entry = { readonly payment: VerifiedPayment; isPreparing: boolean }
@@ -32,7 +33,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
   return {
     /** Takes the last place; undefined if the line is full. */
     join(payment: VerifiedPayment) {
-      const payer = `${payment.network}/${payment.payer}`
+      const payer = payerKey({ payment })
       const line = findLine(payer)
       if (line.entries.size >= limits.payerWaitingMax) return undefined
       const entry: Entry = { payment, isPreparing: false }
@@ -97,11 +98,11 @@ function countPreparing({ entries }: Line): number {
 const mustWait = (line: Line, limits: GateLimits): boolean =>
   countPreparing(line) >= limits.payerPreparingMax
 
-function amountAhead({ entries }: Line, of: Entry): bigint {
+function amountAhead({ entries }: Line, own: Entry): bigint {
   let sum = 0n
   for (const entry of entries) {
-    if (entry === of) return sum
-    if (entry.payment.asset === of.payment.asset) sum += entry.payment.amount
+    if (entry === own) return sum
+    if (entry.payment.asset === own.payment.asset) sum += entry.payment.amount
   }
   return sum
 }

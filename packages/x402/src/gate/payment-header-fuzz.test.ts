@@ -61,9 +61,9 @@ function mutateJson(value: unknown, dice: Dice): unknown {
   const entries = Object.entries(value)
   const chosen = dice(Math.max(entries.length, 1))
   return Object.fromEntries(
-    entries.flatMap(([key, one], index) => {
-      if (index !== chosen) return [[key, one]]
-      return dice(5) === 0 ? [] : [[key, mutateJson(one, dice)]]
+    entries.flatMap(([key, field], index) => {
+      if (index !== chosen) return [[key, field]]
+      return dice(5) === 0 ? [] : [[key, mutateJson(field, dice)]]
     }),
   )
 }

@@ -6,9 +6,9 @@ import type { Clock } from '../clock.ts'
 import type { VerifiedPayment } from '../payment.ts'
 import { isSamePurchase } from '../reservations/same-purchase.ts'
 import type { GateLimits } from './gate-limits.ts'
+import { GateClosed } from './ledger-poller.ts'
 import type { AnyOutcome, PaymentForJob } from './paid-job.ts'
-import { createPaymentProgress, GateClosed, type PaymentProgress } from './payment-progress.ts'
-import { runPayment } from './run-payment.ts'
+import { createPaymentProgress, type PaymentProgress, runPayment } from './run-payment.ts'
 import type { GateParts } from './submit-payment.ts'
 
 type InFlight = {
@@ -69,16 +69,16 @@ export function createPaymentsInFlight(gate: GateParts) {
     async joinOrRun(paid: PaymentForJob): Promise<AnyOutcome> {
       const { job, payment } = paid
       const { id } = payment
-      for (let held = inFlight.get(id); held !== undefined; held = inFlight.get(id)) {
-        if (isSamePurchase(held, paid)) {
+      for (let running = inFlight.get(id); running !== undefined; running = inFlight.get(id)) {
+        if (isSamePurchase(running, paid)) {
           if (job.keepsAnswer !== undefined && (await reservations.hasGuessed(paid)))
             return ALREADY_USED
-          held.progress.wake()
+          running.progress.wake()
           gate.poller.wake(id)
-          return await waitFor(held, waits)
+          return await waitFor(running, waits)
         }
-        await held.progress.reserved
-        if (inFlight.get(id) === held) {
+        await running.progress.reserved
+        if (inFlight.get(id) === running) {
           await reservations.noteGuess(paid)
           return ALREADY_USED
         }

@@ -131,7 +131,7 @@ describe('X9: reservations left open are resumed at start', () => {
         if (left.request === 'unreadable' && left.paymentId.endsWith('other')) return undefined
         throw new Error('a job that cannot be made')
       },
-      (one) => resumed.push(one),
+      (each) => resumed.push(each),
     )
     expect(resumed.map(({ end }) => end).toSorted()).toEqual(['failed', 'left_open'])
     expect(await second.buy()).toEqual(PENDING)
@@ -160,9 +160,9 @@ describe('X9: reservations left open are resumed at start', () => {
   test('two open payments from one payer for one thing do not block each other', async () => {
     const { first, second } = await crashedFixture()
     const { reservations } = second
-    const one = await onlyOpen(first.reservations)
-    const { keepsAnswer: _, ...plainOne } = one
-    const payment = { ...one.payment, id: 'hedera:testnet/other', nonce: `${one.payment.nonce}1` }
+    const open = await onlyOpen(first.reservations)
+    const { keepsAnswer: _, ...plainOne } = open
+    const payment = { ...open.payment, id: 'hedera:testnet/other', nonce: `${open.payment.nonce}1` }
     await reservations.reserve({ ...plainOne, paymentId: payment.id, payment })
     const ends: string[] = []
     const resuming = second.gate.resumeOpen(

@@ -3,22 +3,88 @@
  * charging, honouring, refusing and "not known yet" is here (X6 to X10); payments-in-flight.ts says which payments are in
  * flight and who may join one.
  */
+import type { Clock } from '../clock.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
 import { ELSEWHERE } from '../reservations/reservations.ts'
 import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../schemes/payment-scheme.ts'
-import type { LookUpEnd } from './ledger-poller.ts'
-import type { AnyOutcome, Preparation, SettledPayment } from './paid-job.ts'
+import type { GateLimits } from './gate-limits.ts'
+import { GateClosed, type LookUpEnd } from './ledger-poller.ts'
+import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
+import type { PlaceInLine } from './payer-lines.ts'
 import {
   createResubmission,
   type GateParts,
-  type PaymentInFlight,
   type SettlementOrder,
   submitPayment,
 } from './submit-payment.ts'
 
 /** How far our clock may differ from the ledger's when a record is compared with the start of our settlement. */
 const CLOCK_SKEW_SECONDS = 10
+
+export type PaymentProgress = ReturnType<typeof createPaymentProgress>
+
+/** How far a payment in flight has got, and how it waits between attempts. */
+export function createPaymentProgress(clock: Clock, limits: GateLimits) {
+  const reserved = Promise.withResolvers<void>()
+  const inDoubt = Promise.withResolvers<void>()
+  const givenUp = Promise.withResolvers<void>()
+  let possiblySettled = false
+  let isClosed = false
+  let pause = Promise.withResolvers<void>()
+  const refusedOnceGivenUp = async (): Promise<never> => {
+    await givenUp.promise
+    throw new GateClosed('the gate is closed')
+  }
+  return {
+    /** Resolves once the store has reserved the payment here, or has ended it. */
+    reserved: reserved.promise,
+    /** Resolves at the first sign that the outcome will take longer; requests then wait less. */
+    inDoubt: inDoubt.promise,
+    /** Resolves when the gate has closed and no request waits any longer. */
+    givenUp: givenUp.promise,
+    giveUp: (): void => givenUp.resolve(),
+    isPossiblySettled: (): boolean => possiblySettled,
+    markReserved: (): void => reserved.resolve(),
+    markInDoubt: (): void => inDoubt.resolve(),
+    markPossiblySettled(): void {
+      possiblySettled = true
+    },
+    /**
+     * Runs `step` with growing pauses until it returns a value; `undefined` means not yet. Throws GateClosed instead of a
+     * second run once the gate is closed.
+     */
+    async persist<Value extends object>(step: () => Promise<Value | undefined>): Promise<Value> {
+      let pauseMs = limits.retryFirstMs
+      for (;;) {
+        const value = await step()
+        if (value !== undefined) return value
+        inDoubt.resolve()
+        if (isClosed) throw new GateClosed('the gate is closed')
+        pause = Promise.withResolvers()
+        const cancel = clock.after(pauseMs, pause.resolve)
+        await pause.promise
+        cancel()
+        pauseMs = Math.min(pauseMs * 2, limits.retryMaxMs)
+      }
+    },
+    /** Waits for something; throws GateClosed once the gate has closed and no request waits any longer. */
+    unlessGivenUp: (awaited: Promise<unknown>): Promise<unknown> =>
+      Promise.race([awaited, refusedOnceGivenUp()]),
+    /** Ends the current pause at once. */
+    wake: (): void => pause.resolve(),
+    close(): void {
+      isClosed = true
+      pause.resolve()
+    },
+  }
+}
+
+type PaymentInFlight = PaymentForJob & {
+  readonly progress: PaymentProgress
+  /** Its place in its payer's line; absent for a payment that can only be looked up. */
+  readonly place?: PlaceInLine | undefined
+}
 
 type ReservedPayment = PaymentInFlight & { readonly reservation: Reservation }
 

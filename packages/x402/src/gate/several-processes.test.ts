@@ -96,9 +96,9 @@ test('X7, G12: an answer that cannot be kept yet is not given: another process m
   let isDown = true
   const failing: ReservationStore = {
     ...store,
-    async keepAnswer(...kept) {
+    async keepAnswer(...values) {
       if (isDown) throw new Error('no server takes writes')
-      return await store.keepAnswer(...kept)
+      return await store.keepAnswer(...values)
     },
   }
   const first = keptAnswerFixture({ ledger, reservations: failing })

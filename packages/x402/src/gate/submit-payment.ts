@@ -3,7 +3,7 @@
  * submission may have failed (X9). Each facilitator gets the same bytes, so the ledger takes them at most once;
  * run-payment.ts decides what the result means for the payer.
  */
-import type { Clock } from '../clock.ts'
+import { type Clock, pause } from '../clock.ts'
 import {
   type Facilitator,
   type FacilitatorRoute,
@@ -18,8 +18,7 @@ import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { LedgerPoller } from './ledger-poller.ts'
 import type { PaymentForJob } from './paid-job.ts'
-import type { PayerLines, PlaceInLine } from './payer-lines.ts'
-import type { PaymentProgress } from './payment-progress.ts'
+import type { PayerLines } from './payer-lines.ts'
 
 /** Shared by all payments of a gate. */
 export type GateParts = {
@@ -30,12 +29,6 @@ export type GateParts = {
   readonly observe: (event: GateEvent) => void
   readonly poller: LedgerPoller
   readonly reservations: Reservations
-}
-
-export type PaymentInFlight = PaymentForJob & {
-  readonly progress: PaymentProgress
-  /** Its place in its payer's line; absent for a payment that can only be looked up. */
-  readonly place?: PlaceInLine | undefined
 }
 
 export type SettlementOrder = NonNullable<PaymentForJob['order']>
@@ -165,7 +158,7 @@ async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<bool
     if (finding?.kind === 'landed') return true
     const isDecided = finding !== undefined && finding.kind !== 'unknown'
     if (isDecided || clock.unixMs() + pauseMs > untilMs) return false
-    await new Promise<void>((resolve) => void clock.after(pauseMs, resolve))
+    await pause(clock, pauseMs)
   }
 }
 
@@ -173,7 +166,7 @@ async function hasLanded({ clock, limits }: GateParts, sent: Sent): Promise<bool
  * Resubmits a payment in doubt under its own id, one submission at a time, where its scheme says that this is harmless and its
  * job that it is still wanted (X9). Only a success counts: after any other answer, an earlier submission may still have landed.
  */
-export function createResubmission(gate: GateParts, paid: PaymentInFlight) {
+export function createResubmission(gate: GateParts, paid: PaymentForJob) {
   const { job, order, payment, scheme } = paid
   let isUnderWay = false
   let isUnwanted = false

@@ -21,18 +21,18 @@ async function shop(feePayers: readonly string[] = [FEE_PAYER]) {
   const ledger = new HederaStandIn()
   const { clock } = ledger
   const away = new Set(feePayers.slice(0, 1))
-  const asked: string[] = []
+  const settledBy: string[] = []
   const makeFacilitator = (feePayer: string): Facilitator => ({
     feePayers: async () => new Map([[NETWORK, [feePayer]]]),
     async settle(...order) {
-      asked.push(feePayer)
+      settledBy.push(feePayer)
       if (away.has(feePayer)) throw AWAY
       return await ledger.facilitator.settle(...order)
     },
   })
   const pool = createFacilitatorPool({
     clock,
-    members: feePayers.map((one) => ({ facilitator: makeFacilitator(one), isTrusted: true })),
+    members: feePayers.map((payer) => ({ facilitator: makeFacilitator(payer), isTrusted: true })),
   })
   await pool.directory.firstAttempt
   const gate = createPaymentGate({
@@ -46,7 +46,10 @@ async function shop(feePayers: readonly string[] = [FEE_PAYER]) {
     const { requirements, ...rest } = standInTerms()
     return {
       ...rest,
-      requirements: requirements.map((one) => ({ ...one, extra: { ...one.extra, feePayer } })),
+      requirements: requirements.map((requirement) => ({
+        ...requirement,
+        extra: { ...requirement.extra, feePayer },
+      })),
     }
   }
   const buy = async (payer = PAYER, header?: string) => {
@@ -62,7 +65,7 @@ async function shop(feePayers: readonly string[] = [FEE_PAYER]) {
     const paymentSignature = header ?? (await ledger.pay(at, { payer }))
     return { subject, outcome: gate.pay({ paymentSignature }, at, job) }
   }
-  return { asked, away, buy, clock, gate, ledger, pool, terms }
+  return { asked: settledBy, away, buy, clock, gate, ledger, pool, terms }
 }
 
 describe('X23: buyers', () => {
@@ -72,7 +75,7 @@ describe('X23: buyers', () => {
   ])(
     'with a ledger that lags by %i s a buyer is free within 15 s, and is answered %j, not that the payment was refused',
     async (lagSeconds, answer) => {
-      const { asked, buy, clock, gate, ledger } = await shop()
+      const { asked: settledBy, buy, clock, gate, ledger } = await shop()
       ledger.mirrorLagSeconds = lagSeconds
       const { outcome, subject } = await buy()
       await clock.advanceMsSettled(8_000)
@@ -80,7 +83,7 @@ describe('X23: buyers', () => {
       await clock.advanceMsSettled(7_000)
       expect(gate.isPending(subject)).toBe(false)
       expect(await outcome).toEqual(answer)
-      expect(asked).toHaveLength(1)
+      expect(settledBy).toHaveLength(1)
     },
   )
 
@@ -161,14 +164,14 @@ describe('X23: challenges', () => {
   })
 
   test('X19: a challenge names the fee payer of the next facilitator, which settles', async () => {
-    const { asked, buy, clock, gate, pool, terms } = await shop([FEE_PAYER, '0.0.5002'])
+    const { asked: settledBy, buy, clock, gate, pool, terms } = await shop([FEE_PAYER, '0.0.5002'])
     await buy()
     await clock.advanceMsSettled(0)
     expect(gate.challengeProblem(terms())).toBeUndefined()
     expect(pool.directory.state().turningAway).toBeUndefined()
     const next = await buy(OTHER_PAYER)
     await clock.advanceMsSettled(0)
-    expect(asked).toEqual([FEE_PAYER, '0.0.5002'])
+    expect(settledBy).toEqual([FEE_PAYER, '0.0.5002'])
     void next
   })
 })

@@ -48,10 +48,10 @@ const DOMAIN = 'tallystick:x402:mcp:1'
  * another profile. Throws RangeError for arguments that JSON cannot hold, or over 64 levels deep.
  */
 export function toolCallHash(
-  { arguments: given = {}, name, server }: Omit<ToolCall, '_meta'>,
+  { arguments: values = {}, name, server }: Omit<ToolCall, '_meta'>,
   domain: string = DOMAIN,
 ): string {
-  const call = { arguments: given, domain, metadata: [], method: 'tools/call', name, server }
+  const call = { arguments: values, domain, metadata: [], method: 'tools/call', name, server }
   return hash('sha256', canonicalJson(call))
 }
 

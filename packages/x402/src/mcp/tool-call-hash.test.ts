@@ -19,6 +19,6 @@ describe('X20: golden vectors', () => {
       { ...call, name: 'audit_picks' },
       { ...call, arguments: { a: 1 } },
     ]
-    expect(new Set([call, ...others].map((one) => toolCallHash(one))).size).toBe(4)
+    expect(new Set([call, ...others].map((each) => toolCallHash(each))).size).toBe(4)
   })
 })

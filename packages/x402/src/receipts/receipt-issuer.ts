@@ -64,8 +64,8 @@ export function createReceiptIssuer(options: {
       const validUntil = now + OFFER_SECONDS
       const offers = terms.requirements.map((requirement, acceptIndex) => {
         const { amount, asset, network, payTo, scheme } = requirement
-        const asked = { version: 1, resourceUrl, scheme, network, asset, payTo, amount } as const
-        return { ...statement(signStatement({ ...asked, validUntil }, { key, kid })), acceptIndex }
+        const offer = { version: 1, resourceUrl, scheme, network, asset, payTo, amount } as const
+        return { ...statement(signStatement({ ...offer, validUntil }, { key, kid })), acceptIndex }
       })
       cache.set(terms, { offers, untilSeconds: now + OFFER_SECONDS / 2 })
       return offers

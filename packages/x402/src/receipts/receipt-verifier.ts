@@ -82,17 +82,17 @@ const documentSchema = z.object({
 type DidDocument = z.infer<typeof documentSchema>
 
 const isSameResource = (left: string, right: string): boolean => {
-  const [one, other] = [URL.parse(left), URL.parse(right)]
-  return one !== null && one.host === other?.host && one.pathname === other.pathname
+  const [first, other] = [URL.parse(left), URL.parse(right)]
+  return first !== null && first.host === other?.host && first.pathname === other.pathname
 }
 
 /** Documents by address, each read once an hour, or earlier for a key it lacks. */
 function createDidDocuments(clock: Clock) {
   const documents = new Map<string, { readonly document: DidDocument; readonly untilMs: number }>()
   return async (url: string, kid: string): Promise<DidDocument | undefined> => {
-    const kept = documents.get(url)
-    const hasKey = kept?.document.verificationMethod.some(({ id }) => id === kid) === true
-    if (kept !== undefined && hasKey && clock.unixMs() < kept.untilMs) return kept.document
+    const known = documents.get(url)
+    const hasKey = known?.document.verificationMethod.some(({ id }) => id === kid) === true
+    if (known !== undefined && hasKey && clock.unixMs() < known.untilMs) return known.document
     const limits = { timeoutMs: DOCUMENT_TIMEOUT_MS, bytesMax: DOCUMENT_BYTES_MAX }
     const answer = await fetchJson({ url, clock, ...limits })
     if (answer.kind !== 'answered' || answer.status !== 200) return undefined
@@ -161,13 +161,13 @@ export function createReceiptVerifier({ clock = systemClock }: { readonly clock?
 
   return {
     /** The signed offer of what was accepted, from a challenge's JSON. Never throws. */
-    async offer(challenge: unknown, asked: AskedOffer): Promise<StatementVerdict<OfferStatement>> {
+    async offer(challenge: unknown, wanted: AskedOffer): Promise<StatementVerdict<OfferStatement>> {
       const offers = challengeSchema.safeParse(challenge).data?.info.offers ?? []
       let verdict: StatementVerdict<OfferStatement> = { kind: 'absent' }
       for (const { signature } of offers) {
-        verdict = await prove(signature, asked.calledUrl, {
+        verdict = await prove(signature, wanted.calledUrl, {
           schema: offerSchema,
-          isAbout: (offer, nowSeconds) => isOfferFor(offer, asked, nowSeconds),
+          isAbout: (offer, nowSeconds) => isOfferFor(offer, wanted, nowSeconds),
         })
         if (verdict.kind === 'proven') return verdict
       }

@@ -85,7 +85,9 @@ export async function header(): Promise<{ paymentSignature: string; payload: unk
 }
 
 /** The same job, whose answer is kept for its payer. */
-export const kept = (job: PaidJob<string, string, never>): PaidJob<string, string, never> => ({
+export const keepingAnswer = (
+  job: PaidJob<string, string, never>,
+): PaidJob<string, string, never> => ({
   ...job,
   keepsAnswer: true,
 })

@@ -8,7 +8,7 @@ import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import { centRequirement, EvmStandIn, settlementEvents } from '../testing/evm-stand-in.fixture.ts'
 import { shareReservations } from '../testing/shared-reservations.fixture.ts'
-import { evmGateFixture, header, kept, terms } from './evm-gate.fixture.ts'
+import { evmGateFixture, header, keepingAnswer, terms } from './evm-gate.fixture.ts'
 import { GUESSES_MAX } from './same-purchase.ts'
 
 describe('X10: a payment found on an EVM chain', () => {
@@ -60,11 +60,11 @@ describe('X10: a payment found on an EVM chain', () => {
       settle: 'never_asked',
     })
     const { payload, paymentSignature } = await header()
-    const asked = Promise.withResolvers<void>()
+    const reading = Promise.withResolvers<void>()
     const ledger: EvmStandIn['ledger'] = {
       ...chain.ledger,
       isAuthorizationUsed: () => {
-        asked.resolve()
+        reading.resolve()
         return new Promise(() => {})
       },
     }
@@ -79,7 +79,7 @@ describe('X10: a payment found on an EVM chain', () => {
     }
     const dying = createPaymentGate({ schemes: [scheme], facilitator, reservations, clock })
     void dying.pay({ paymentSignature }, terms, job())
-    await asked.promise
+    await reading.promise
     expect(await reservations.open()).toEqual([])
     const next = openGate()
     await next.resumeOpen(() => job())
@@ -119,13 +119,13 @@ describe('X10: a payment found on an EVM chain', () => {
     const verified = await scheme.verify(copied.payload, centRequirement())
     if (verified.kind !== 'valid') throw new Error('not valid')
     chain.mine(settlementEvents(verified.payment))
-    const first = await gate.pay(await header(), terms, kept(job()))
+    const first = await gate.pay(await header(), terms, keepingAnswer(job()))
     expect(first.kind).toBe('paid')
-    expect(await gate.pay(copied, terms, kept(job()))).toEqual({
+    expect(await gate.pay(copied, terms, keepingAnswer(job()))).toEqual({
       kind: 'challenged',
       error: 'payment_already_used',
     })
-    expect(await gate.pay(await header(), terms, kept(job()))).toMatchObject({
+    expect(await gate.pay(await header(), terms, keepingAnswer(job()))).toMatchObject({
       kind: 'paid',
       answer: 'A',
     })
@@ -151,15 +151,17 @@ describe('X10: a payment found on an EVM chain', () => {
   test('a payment read from the chain cannot be tried on one request after another until its answer comes', async () => {
     const { gate, job } = evmGateFixture({ settle: 'front_run' })
     const bought = await header()
-    expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
+    expect((await gate.pay(bought, terms, keepingAnswer(job('what was bought')))).kind).toBe('paid')
     const used = { kind: 'challenged', error: 'payment_already_used' }
     for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
-      expect((await gate.pay(bought, terms, kept(job('what was bought')))).kind).toBe('paid')
-      expect(await gate.pay(bought, terms, kept(job(`guess ${guess}`)))).toEqual(used)
+      expect((await gate.pay(bought, terms, keepingAnswer(job('what was bought')))).kind).toBe(
+        'paid',
+      )
+      expect(await gate.pay(bought, terms, keepingAnswer(job(`guess ${guess}`)))).toEqual(used)
     }
-    expect(await gate.pay(bought, terms, kept(job('what was bought')))).toEqual(used)
+    expect(await gate.pay(bought, terms, keepingAnswer(job('what was bought')))).toEqual(used)
     // Its payer, who can sign, loses nothing: the answer was never delivered, so his next payment gets it.
-    const next = await gate.pay(await header(), terms, kept(job('what was bought')))
+    const next = await gate.pay(await header(), terms, keepingAnswer(job('what was bought')))
     expect(next).toMatchObject({ kind: 'paid', answer: 'A' })
   })
 
@@ -167,7 +169,7 @@ describe('X10: a payment found on an EVM chain', () => {
     const { gate, job } = evmGateFixture({ settle: 'front_run' })
     const bought = await header()
     const from = (sender: string, what = 'what was bought') =>
-      gate.pay(bought, terms, { ...kept(job(what)), sender })
+      gate.pay(bought, terms, { ...keepingAnswer(job(what)), sender })
     const paid = { kind: 'paid', answer: 'A' }
     const used = { kind: 'challenged', error: 'payment_already_used' }
     expect(await from('192.0.2.1')).toMatchObject(paid)
@@ -197,13 +199,13 @@ describe('X7, X10, G12: a payment that another process reserves while this one r
     async (there) => {
       const { chain, clock, counts, job, openGate } = evmGateFixture({ settle: 'front_run' })
       const shared = shareReservations(clock)
-      const asked = Promise.withResolvers<void>()
+      const reading = Promise.withResolvers<void>()
       const settled = Promise.withResolvers<void>()
       const done = Promise.withResolvers<void>()
       const slow: EvmStandIn['ledger'] = {
         ...chain.ledger,
         async isAuthorizationUsed(payment) {
-          asked.resolve()
+          reading.resolve()
           await settled.promise
           return await chain.ledger.isAuthorizationUsed(payment)
         },
@@ -214,10 +216,10 @@ describe('X7, X10, G12: a payment that another process reserves while this one r
         schemes: [createExactEvmScheme({ assets: [X_LAYER_USDT0], ledger: slow, clock })],
       })
       const bought = await header()
-      const late = second.pay(bought, terms, kept(job()))
-      await asked.promise
+      const late = second.pay(bought, terms, keepingAnswer(job()))
+      await reading.promise
       const own = first.pay(bought, terms, {
-        ...kept(job()),
+        ...keepingAnswer(job()),
         async fulfil() {
           await done.promise
           return 'of the first'

@@ -29,8 +29,8 @@ const OPEN_MAX = 20_000
  */
 export function createMemoryReservationStore(options: Options = {}): ReservationStore {
   const { openMax = OPEN_MAX } = options
-  const held = createHeldReservations(options)
-  const { find, latest, openOne, putAnswered, reservations } = held
+  const memory = createHeldReservations(options)
+  const { find, latest, openOne, putAnswered, reservations } = memory
   return {
     async reserve(reservation) {
       const known = find(reservation.paymentId)
@@ -46,12 +46,12 @@ export function createMemoryReservationStore(options: Options = {}): Reservation
       })
       if (verdict.kind === 'kept') {
         const { answer = '', answeredBy, expiresAtSeconds, paymentId } = verdict.sibling
-        const given = { answer, answeredBy: answeredBy ?? paymentId, expiresAtSeconds }
-        putAnswered({ ...reservation, ...given, state: 'answered' })
+        const same = { answer, answeredBy: answeredBy ?? paymentId, expiresAtSeconds }
+        putAnswered({ ...reservation, ...same, state: 'answered' })
         return { kind: 'kept', answer }
       }
       if (verdict.kind !== 'none') return verdict
-      if (held.openCount() >= openMax) return { kind: 'full' }
+      if (memory.openCount() >= openMax) return { kind: 'full' }
       reservations.set(reservation.paymentId, reservation)
       return { kind: 'reserved' }
     },
@@ -60,9 +60,9 @@ export function createMemoryReservationStore(options: Options = {}): Reservation
       if (found !== undefined) reservations.set(paymentId, { ...found, state: 'settled' })
       return true
     },
-    async keepAnswer(paymentId, kept) {
+    async keepAnswer(paymentId, answered) {
       const found = openOne(paymentId)
-      if (found !== undefined) putAnswered({ ...found, ...kept, state: 'answered' })
+      if (found !== undefined) putAnswered({ ...found, ...answered, state: 'answered' })
       return true
     },
     async markDelivered(paymentId) {
@@ -103,20 +103,20 @@ function createHeldReservations({ answeredMax = ANSWERED_MAX, clock = systemCloc
   }
 
   function find(paymentId: string): Reservation | undefined {
-    const held = reservations.get(paymentId)
-    if (held !== undefined && isOver(held)) {
+    const known = reservations.get(paymentId)
+    if (known !== undefined && isOver(known)) {
       forget(paymentId)
       return undefined
     }
     if (answered.delete(paymentId)) answered.add(paymentId)
-    return held
+    return known
   }
 
   /** Also forgets answers, least recently used first, while that one is expired or there are too many. */
   function putAnswered(reservation: Reservation): void {
-    const { request: _, ...kept } = reservation
-    reservations.set(kept.paymentId, kept)
-    answered.add(kept.paymentId)
+    const { request: _, ...rest } = reservation
+    reservations.set(rest.paymentId, rest)
+    answered.add(rest.paymentId)
     for (const paymentId of answered) {
       const old = reservations.get(paymentId)
       if (answered.size <= answeredMax && old !== undefined && !isOver(old)) break

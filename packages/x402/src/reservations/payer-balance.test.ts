@@ -1,7 +1,7 @@
 // Before the gate works for a payment it asks an EVM chain whether the payer has the money at all.
 import { describe, expect, test } from 'vitest'
 import { centRequirement, evmPayer } from '../testing/evm-stand-in.fixture.ts'
-import { evmGateFixture, header, kept, terms } from './evm-gate.fixture.ts'
+import { evmGateFixture, header, keepingAnswer, terms } from './evm-gate.fixture.ts'
 
 describe('a payer who does not hold the amount of his payment', () => {
   const short = { kind: 'challenged', error: 'insufficient_funds' }
@@ -39,14 +39,14 @@ describe('a payer who does not hold the amount of his payment', () => {
     const { chain, counts, gate, job } = evmGateFixture({ settle: 'front_run' })
     const payment = await header()
     const paid = { kind: 'paid', answer: 'A' }
-    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
+    expect(await gate.pay(payment, terms, keepingAnswer(job()))).toMatchObject(paid)
     chain.balance = 0n
-    expect(await gate.pay(payment, terms, kept(job()))).toMatchObject(paid)
-    const next = await gate.pay(await header(), terms, kept(job()))
+    expect(await gate.pay(payment, terms, keepingAnswer(job()))).toMatchObject(paid)
+    const next = await gate.pay(await header(), terms, keepingAnswer(job()))
     expect(next).toMatchObject(paid)
     expect(counts).toEqual({ prepared: 1, settled: 1, fulfilled: 1 })
     if (next.kind === 'paid') await next.delivered?.()
-    expect(await gate.pay(await header(), terms, kept(job()))).toMatchObject(short)
+    expect(await gate.pay(await header(), terms, keepingAnswer(job()))).toMatchObject(short)
   })
 
   test('waits while his earlier payment is unresolved, and is not told to pay again', async () => {
@@ -66,8 +66,8 @@ describe('a payer who does not hold the amount of his payment', () => {
       keepsAnswer: true,
     })
     chain.balance = 0n
-    for (const asked of [gate, openGate()])
-      expect((await asked.pay(await header(), terms, kept(job()))).kind).toBe('pending')
+    for (const each of [gate, openGate()])
+      expect((await each.pay(await header(), terms, keepingAnswer(job()))).kind).toBe('pending')
   })
 
   test('an unreadable balance is left to the facilitator to judge', async () => {

@@ -18,11 +18,11 @@ const keptReservation = (paymentId: string, changes: Partial<Reservation> = {}):
 /** A store in which `p` is reserved for its payer, and answered if there is an answer. */
 async function openHolding(
   create: () => StoreUnderTest | Promise<StoreUnderTest>,
-  held: { readonly changes: Partial<Reservation>; readonly answer: string | undefined },
+  earlier: { readonly changes: Partial<Reservation>; readonly answer: string | undefined },
 ): Promise<StoreUnderTest> {
   const { store, nowSeconds } = await create()
-  await store.reserve(keptReservation('p', held.changes))
-  const { answer } = held
+  await store.reserve(keptReservation('p', earlier.changes))
+  const { answer } = earlier
   if (answer !== undefined)
     await store.keepAnswer('p', { answer, expiresAtSeconds: nowSeconds() + 1_000 })
   return { store, nowSeconds }
@@ -44,10 +44,10 @@ export function describeReservationStore(
           store.reserve(exampleReservation('p', { fingerprint: `f${index}` })),
         ),
       )
-      const held = await store.get('p')
+      const stored = await store.get('p')
       const losers = outcomes.filter(({ kind }) => kind !== 'reserved')
       expect(losers).toEqual(
-        Array.from({ length: 49 }, () => ({ kind: 'held', reservation: held })),
+        Array.from({ length: 49 }, () => ({ kind: 'held', reservation: stored })),
       )
     })
 
@@ -95,8 +95,8 @@ export function describeReservationStore(
     test('calls take effect and are answered in the order in which they were made', async () => {
       const { store } = await create()
       const second = exampleReservation('p', { fingerprint: 'second' })
-      const told: number[] = []
-      const asked = [
+      const ended: number[] = []
+      const calls = [
         store.reserve(exampleReservation('p')),
         store.release('p'),
         store.reserve(second),
@@ -104,9 +104,9 @@ export function describeReservationStore(
         store.markSettled('p'),
         store.open(),
       ]
-      await Promise.all(asked.map((one, index) => one.then(() => told.push(index))))
-      expect(told).toEqual([0, 1, 2, 3, 4, 5])
-      expect(await Promise.all(asked)).toEqual([
+      await Promise.all(calls.map((call, index) => call.then(() => ended.push(index))))
+      expect(ended).toEqual([0, 1, 2, 3, 4, 5])
+      expect(await Promise.all(calls)).toEqual([
         { kind: 'reserved' },
         undefined,
         { kind: 'reserved' },
@@ -163,10 +163,10 @@ export function describeReservationStore(
       expect(await store.open()).toEqual([
         keptReservation('p', { ...keyed, request: '{"pick":"é"}' }),
       ])
-      const kept = { answer: '{}', expiresAtSeconds: nowSeconds() + 60 }
-      await store.keepAnswer('p', kept)
+      const answered = { answer: '{}', expiresAtSeconds: nowSeconds() + 60 }
+      await store.keepAnswer('p', answered)
       expect(await store.get('p')).toEqual(
-        keptReservation('p', { ...keyed, ...kept, state: 'answered' }),
+        keptReservation('p', { ...keyed, ...answered, state: 'answered' }),
       )
     })
 

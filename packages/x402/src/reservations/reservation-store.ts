@@ -75,7 +75,7 @@ export type ReservationStore = {
    */
   keepAnswer(
     paymentId: string,
-    kept: { readonly answer: string; readonly expiresAtSeconds: number },
+    answered: { readonly answer: string; readonly expiresAtSeconds: number },
   ): Promise<boolean>
   /** Records that the answer given to this payment has left for its payer. */
   markDelivered(paymentId: string): Promise<void>
@@ -96,7 +96,7 @@ type SiblingVerdict =
   | { readonly kind: 'none' }
   | { readonly kind: 'kept'; readonly sibling: Reservation }
 
-/** For whom answers are kept: a payer is one account on one network. */
+/** Names a payer, which is one account on one network. */
 export const payerKey = ({ payment: { network, payer } }: Pick<Reservation, 'payment'>): string =>
   `${network}/${payer}`
 
@@ -106,7 +106,7 @@ export const payerKey = ({ payment: { network, payer } }: Pick<Reservation, 'pay
  * answered sibling counts only if it outlives the new payment: a payment must not lose the answer it was given.
  */
 export function weighSiblings(
-  asked: Reservation,
+  wanted: Reservation,
   siblings: {
     readonly sameKey: Reservation | undefined
     readonly sameFingerprint: Reservation | undefined
@@ -114,11 +114,11 @@ export function weighSiblings(
 ): SiblingVerdict {
   const counts = (sibling: Reservation | undefined): sibling is Reservation =>
     sibling !== undefined &&
-    (sibling.state !== 'answered' || sibling.expiresAtSeconds >= asked.expiresAtSeconds)
+    (sibling.state !== 'answered' || sibling.expiresAtSeconds >= wanted.expiresAtSeconds)
   const { sameFingerprint, sameKey } = siblings
   if (counts(sameKey)) {
     if (sameKey.state !== 'answered') return { kind: 'unresolved', paymentId: sameKey.paymentId }
-    return sameKey.fingerprint === asked.fingerprint
+    return sameKey.fingerprint === wanted.fingerprint
       ? { kind: 'kept', sibling: sameKey }
       : { kind: 'key_conflict' }
   }

@@ -16,7 +16,7 @@ function fillingStore(ledger: HederaStandIn) {
   }
   const reservations: ReservationStore = {
     ...store,
-    keepAnswer: (paymentId, kept) => unlessFull(() => store.keepAnswer(paymentId, kept)),
+    keepAnswer: (paymentId, answered) => unlessFull(() => store.keepAnswer(paymentId, answered)),
     release(paymentId) {
       disk.releases += 1
       return unlessFull(() => store.release(paymentId))

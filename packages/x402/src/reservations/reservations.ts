@@ -100,10 +100,10 @@ export function createReservations(options: {
       hasGuessed((await store.get(payment.id)) ?? {}, job.sender),
     /** Asks the store again about a resumed payment. Throws what the store throws. */
     async recall(paid: PaymentForJob): Promise<Claim> {
-      const held = await store.get(paid.payment.id)
-      return held === undefined
+      const stored = await store.get(paid.payment.id)
+      return stored === undefined
         ? challenged('payment_already_used')
-        : await judgeHeld(store, held, paid)
+        : await judgeHeld(store, stored, paid)
     },
     // From here on nothing throws: a failed write is reported, and repeated when the payment arrives again.
     /** Whether its work is this process's: false if another one took it over, because this one seemed dead. */
@@ -315,27 +315,27 @@ function reservationFor({ identifierKey, job, order, payment }: PaymentForJob): 
 
 async function judgeHeld(
   store: ReservationStore,
-  held: Reservation,
+  stored: Reservation,
   paid: PaymentForJob,
 ): Promise<Claim> {
   const { sender } = paid.job
-  if (!isSamePurchase(held, paid)) {
-    await store.noteGuess(held.paymentId, clientNetwork(sender ?? ''))
+  if (!isSamePurchase(stored, paid)) {
+    await store.noteGuess(stored.paymentId, clientNetwork(sender ?? ''))
     return challenged('payment_already_used')
   }
-  if (held.keepsAnswer !== undefined && hasGuessed(held, sender))
+  if (stored.keepsAnswer !== undefined && hasGuessed(stored, sender))
     return challenged('payment_already_used')
-  if (held.isElsewhere === true) return ELSEWHERE
-  if (held.state !== 'answered' || held.answer === undefined)
-    return { kind: 'resumed', reservation: held }
-  return paidWith(held.answer)
+  if (stored.isElsewhere === true) return ELSEWHERE
+  if (stored.state !== 'answered' || stored.answer === undefined)
+    return { kind: 'resumed', reservation: stored }
+  return paidWith(stored.answer)
 }
 
 /** An answer is kept as JSON, with the settlement that paid for it. */
 type PaidAnswer = { readonly answer: unknown; readonly settlement: Settlement }
 
-function paidWith(kept: string): Ended {
-  return ended({ kind: 'paid', ...(JSON.parse(kept) as PaidAnswer) })
+function paidWith(answer: string): Ended {
+  return ended({ kind: 'paid', ...(JSON.parse(answer) as PaidAnswer) })
 }
 
 /** Failed writes that are kept; beyond this, the next start finds the payment on the ledger. */

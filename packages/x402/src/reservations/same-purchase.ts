@@ -5,18 +5,18 @@ import type { VerifiedPayment } from '../payment.ts'
  * under a known id.
  */
 export function isSamePurchase(
-  held: { readonly payment: VerifiedPayment; readonly fingerprint: string },
-  asked: { readonly payment: VerifiedPayment; readonly job: { readonly fingerprint: string } },
+  stored: { readonly payment: VerifiedPayment; readonly fingerprint: string },
+  brought: { readonly payment: VerifiedPayment; readonly job: { readonly fingerprint: string } },
 ): boolean {
-  const { payment } = held
+  const { payment } = stored
   return (
-    held.fingerprint === asked.job.fingerprint &&
-    payment.id === asked.payment.id &&
-    payment.payer === asked.payment.payer &&
-    payment.payTo === asked.payment.payTo &&
-    payment.asset === asked.payment.asset &&
-    payment.amount === asked.payment.amount &&
-    payment.memo === asked.payment.memo
+    stored.fingerprint === brought.job.fingerprint &&
+    payment.id === brought.payment.id &&
+    payment.payer === brought.payment.payer &&
+    payment.payTo === brought.payment.payTo &&
+    payment.asset === brought.payment.asset &&
+    payment.amount === brought.payment.amount &&
+    payment.memo === brought.payment.memo
   )
 }
 

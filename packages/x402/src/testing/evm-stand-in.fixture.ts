@@ -80,7 +80,7 @@ export class EvmStandIn {
             ),
         ),
       receipt: (transaction) =>
-        answer(() => this.receipts.find((one) => one.transaction === transaction)),
+        answer(() => this.receipts.find((receipt) => receipt.transaction === transaction)),
       isValidSignature: ({ digest, signature, wallet }) =>
         answer(() => this.wallets.get(wallet)?.(digest, signature) ?? false),
       domainSeparator: () =>
@@ -149,8 +149,8 @@ export async function payCent(
     signer: evmPayer,
     clock: { unixMs: () => nowSeconds * 1_000 },
   })
-  const asked = { ...requirement, network: 'eip155:196', extra: { ...requirement.extra } } as const
-  const { payload } = await client.createPaymentPayload(2, asked)
+  const wanted = { ...requirement, network: 'eip155:196', extra: { ...requirement.extra } } as const
+  const { payload } = await client.createPaymentPayload(2, wanted)
   return payload
 }
 

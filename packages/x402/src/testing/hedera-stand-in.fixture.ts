@@ -117,7 +117,7 @@ export class HederaStandIn {
         this.lookUps += 1
         const seconds = await readUpTo()
         return this.records.filter(
-          (one) => one.transactionId === transactionId && one.consensusSeconds <= seconds,
+          (record) => record.transactionId === transactionId && record.consensusSeconds <= seconds,
         )
       },
     }
@@ -206,8 +206,8 @@ export class HederaStandIn {
       randomNanos,
     })
     const accepted = { ...requirement, extra: { ...requirement.extra } }
-    const asked = { ...accepted, network: NETWORK } as const
-    const { payload } = await client.createPaymentPayload(2, asked)
+    const wanted = { ...accepted, network: NETWORK } as const
+    const { payload } = await client.createPaymentPayload(2, wanted)
     const envelope = { x402Version: 2, payload, accepted, resource: terms.resource }
     return Buffer.from(JSON.stringify(envelope)).toString('base64')
   }

@@ -105,7 +105,8 @@ function openShop(options: {
         return {
           ...plain,
           answersJson: true,
-          fulfil: async (...given): Promise<string> => JSON.stringify(await plain.fulfil(...given)),
+          fulfil: async (...settled): Promise<string> =>
+            JSON.stringify(await plain.fulfil(...settled)),
         }
       },
       sendAnswer: (reply, answer: string) =>

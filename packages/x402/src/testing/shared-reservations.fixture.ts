@@ -1,7 +1,11 @@
 /** Stores of several processes over one memory: who has a payment is kept beside it, as a shared database does. */
 import type { Clock } from '../clock.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
-import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
+import {
+  payerKey,
+  type Reservation,
+  type ReservationStore,
+} from '../reservations/reservation-store.ts'
 
 /** Between two looks of whoever waits, milliseconds. */
 const LOOK_MS = 20
@@ -10,8 +14,8 @@ const LOOK_MS = 20
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve()
   return (reserve: ReservationStore['reserve']): ReservationStore['reserve'] =>
-    (...asked) => {
-      const reserving = last.then(() => reserve(...asked))
+    (...values) => {
+      const reserving = last.then(() => reserve(...values))
       last = reserving.catch(() => undefined)
       return reserving
     }
@@ -36,24 +40,24 @@ export function shareReservations(clock: Clock) {
       if (ended.has(owners.get(paymentId) ?? '') && (await isOpen(paymentId)))
         owners.set(paymentId, own)
     }
-    const findUnsettled = async (asked: Reservation): Promise<readonly Reservation[]> => {
+    const findUnsettled = async (wanted: Reservation): Promise<readonly Reservation[]> => {
       const open = await Promise.all((await memory.open()).map(seen))
       return open.filter(
-        (one) =>
-          one.isElsewhere && one.state === 'reserved' && one.payment.payer === asked.payment.payer,
+        (each) =>
+          each.isElsewhere && each.state === 'reserved' && payerKey(each) === payerKey(wanted),
       )
     }
     return {
       ...memory,
       isShared: true,
-      reserve: inTurn(async (asked, limits) => {
-        const { paymentId } = asked
+      reserve: inTurn(async (wanted, limits) => {
+        const { paymentId } = wanted
         await takeOver(paymentId)
-        const unsettled = await findUnsettled(asked)
+        const unsettled = await findUnsettled(wanted)
         const isKnown = (await memory.get(paymentId)) !== undefined
         if (!isKnown && limits !== undefined && unsettled.length > limits.elsewhereMax)
           return { kind: 'crowded' }
-        const reserved = await memory.reserve(asked)
+        const reserved = await memory.reserve(wanted)
         if (reserved.kind === 'reserved') {
           owners.set(paymentId, own)
           const aheadElsewhere = unsettled.reduce((sum, { payment }) => sum + payment.amount, 0n)
@@ -66,7 +70,7 @@ export function shareReservations(clock: Clock) {
           : reserved
       }),
       markSettled: async (paymentId) => isOwn(paymentId) && memory.markSettled(paymentId),
-      keepAnswer: async (paymentId, kept) => isOwn(paymentId) && memory.keepAnswer(paymentId, kept),
+      keepAnswer: async (paymentId, end) => isOwn(paymentId) && memory.keepAnswer(paymentId, end),
       async release(paymentId) {
         if (!isOwn(paymentId)) return
         owners.delete(paymentId)

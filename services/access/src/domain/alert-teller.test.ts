@@ -14,7 +14,7 @@ const LOW: AlertNotice = { alert: 'reserve_low', change: 'raised', text: 'The re
 function startThree() {
   const clock = manualClock(1_800_000_000_000)
   const paidAtSeconds = new Map<string, number[]>(NAMES.map((name) => [name, []]))
-  const told: string[] = []
+  const sent: string[] = []
   const state = { isDown: false }
   const tellers = NAMES.map((recorder) =>
     createAlertTeller({
@@ -31,12 +31,12 @@ function startThree() {
               yield { consensusTimestamp: `${seconds}.000000000`, tinybar: 1n }
         },
       },
-      webhook: { send: ({ change }) => void told.push(`${recorder} ${change}`), close() {} },
+      webhook: { send: ({ change }) => void sent.push(`${recorder} ${change}`), close() {} },
     }),
   )
   return {
     state,
-    told,
+    told: sent,
     record(...names: readonly string[]) {
       const nowSeconds = clock.unixMs() / 1000
       for (const name of names) paidAtSeconds.get(name)?.push(nowSeconds)

@@ -196,7 +196,8 @@ export function createJsonRpcLedger(options: {
       const found = await call(receiptSchema.nullable(), 'eth_getTransactionReceipt', [transaction])
       return found ?? undefined
     },
-    isValidSignature: (asked: ContractSignature): Promise<boolean> => askContract(call, asked),
+    isValidSignature: (question: ContractSignature): Promise<boolean> =>
+      askContract(call, question),
     /** A token's `DOMAIN_SEPARATOR()`. */
     domainSeparator: (asset: Hex): Promise<Hex> => view(asset, [SELECTORS.domainSeparator]),
     /** A token balance in base units. */

@@ -120,17 +120,17 @@ describe('the signer', () => {
 })
 
 describe('the client refuses what it cannot pay', () => {
-  const asked = evmRequirement({ asset, amount: 1n, payTo: EVM_PAY_TO }) as PaymentRequirements
+  const wanted = evmRequirement({ asset, amount: 1n, payTo: EVM_PAY_TO }) as PaymentRequirements
   test.each<[string, Partial<PaymentRequirements>]>([
     ['another network family', { network: 'hedera:testnet' }],
     ['an asset that is not an address', { asset: '0.0.0' }],
     ['a receiver that is not an address', { payTo: '0.0.1' }],
     ['no signing domain', { extra: {} }],
-    ['another transfer method', { extra: { ...asked.extra, assetTransferMethod: 'permit2' } }],
+    ['another transfer method', { extra: { ...wanted.extra, assetTransferMethod: 'permit2' } }],
     ['a zero amount', { amount: '0' }],
   ])('%s', async (_name, changes) => {
     const client = new ExactEvmClient({ signer: evmPayer })
-    await expect(client.createPaymentPayload(2, { ...asked, ...changes })).rejects.toThrow(
+    await expect(client.createPaymentPayload(2, { ...wanted, ...changes })).rejects.toThrow(
       RangeError,
     )
   })
@@ -138,7 +138,7 @@ describe('the client refuses what it cannot pay', () => {
   test('never signs the same nonce twice', async () => {
     const client = new ExactEvmClient({ signer: evmPayer })
     const payloads = await Promise.all(
-      Array.from({ length: 50 }, () => client.createPaymentPayload(2, asked)),
+      Array.from({ length: 50 }, () => client.createPaymentPayload(2, wanted)),
     )
     expect(new Set(payloads.map(({ payload }) => JSON.stringify(payload))).size).toBe(50)
   })

@@ -73,12 +73,12 @@ describe('attacks', () => {
       signer: { ...evmSigner({ privateKey: '22'.repeat(32) }), address: evmPayer.address },
       clock: { unixMs: () => EVM_NOW_SECONDS * 1_000 },
     })
-    const asked = {
+    const wanted = {
       ...centRequirement(),
       network: 'eip155:196',
       extra: { name: 'USD₮0', version: '1' },
     } as const
-    const { payload } = await thief.createPaymentPayload(2, asked)
+    const { payload } = await thief.createPaymentPayload(2, wanted)
     expect(await refusal(payload)).toBe('invalid_exact_evm_payload_signature')
   })
 

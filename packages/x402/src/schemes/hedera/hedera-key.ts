@@ -125,8 +125,8 @@ function isSatisfied(body: SignedBody, key: HederaKey, budget: CheckBudget): boo
   if (key.kind === 'unsupported') return false
   if (key.kind === 'threshold') {
     let signed = 0
-    for (const one of key.keys) {
-      if (isSatisfied(body, one, budget)) signed += 1
+    for (const member of key.keys) {
+      if (isSatisfied(body, member, budget)) signed += 1
       if (signed >= key.threshold) return true
     }
     return false

@@ -135,8 +135,8 @@ describe('logs of a contract', () => {
     answer({ logs: [log], links: { next: null } })
     const found = []
     const wanted = { address: '0xc0', topics: ['0xaa', '0xbb'], afterTimestamp: '1700000000.5' }
-    for await (const one of mirror.logs({ ...wanted, untilSeconds: 1_700_000_000 + 1_000_000 }))
-      found.push(one.consensusTimestamp)
+    for await (const entry of mirror.logs({ ...wanted, untilSeconds: 1_700_000_000 + 1_000_000 }))
+      found.push(entry.consensusTimestamp)
     expect(found).toEqual([log.timestamp, log.timestamp])
     const spans = server.requests.map(({ url }) =>
       new URL(url ?? '', 'http://mirror').searchParams.getAll('timestamp'),

@@ -194,8 +194,8 @@ describe('A4: credits and debits', () => {
       JSON.stringify({ transactions: [credit], links: { next } })
     server.answer = { status: 200, body: page('/api/v1/transactions?timestamp=gt:5') }
     const seen: LedgerTransfer[] = []
-    for await (const one of mirror.transfers(toSeller)) {
-      seen.push(one)
+    for await (const transfer of mirror.transfers(toSeller)) {
+      seen.push(transfer)
       if (seen.length === 2) server.answer = { status: 200, body: page(null) }
     }
     expect(seen).toHaveLength(3)

@@ -161,7 +161,7 @@ describe('X12: the official server and facilitator classes accept our scheme unc
 })
 
 describe('the client refuses what it cannot pay', () => {
-  const asked: PaymentRequirements = {
+  const terms: PaymentRequirements = {
     scheme: 'exact',
     network: NETWORK,
     amount: '1',
@@ -182,14 +182,14 @@ describe('the client refuses what it cannot pay', () => {
     ],
   ])('%s', async (_name, changes) => {
     const client = schemeClient(new HederaStandIn())
-    await expect(client.createPaymentPayload(2, { ...asked, ...changes })).rejects.toThrow(
+    await expect(client.createPaymentPayload(2, { ...terms, ...changes })).rejects.toThrow(
       RangeError,
     )
   })
 
   test('a memo over 100 bytes', async () => {
     const client = schemeClient(new HederaStandIn(), { memo: 'x'.repeat(101) })
-    await expect(client.createPaymentPayload(2, asked)).rejects.toThrow('at most 100 bytes')
+    await expect(client.createPaymentPayload(2, terms)).rejects.toThrow('at most 100 bytes')
   })
 
   test.each([
@@ -202,10 +202,10 @@ describe('the client refuses what it cannot pay', () => {
     async (maxTimeoutSeconds, seconds) => {
       const ledger = new HederaStandIn()
       const { payload } = await schemeClient(ledger).createPaymentPayload(2, {
-        ...asked,
+        ...terms,
         maxTimeoutSeconds,
       })
-      const wanted = { ...asked, scheme: 'exact', extra: asked.extra } as const
+      const wanted = { ...terms, scheme: 'exact', extra: terms.extra } as const
       const context = { accounts: ledger.directory, nowSeconds: ledger.nowSeconds() }
       const verified = await verifyHederaPayment(payload, wanted, context)
       if (verified.kind !== 'valid') throw new Error('not valid')

@@ -231,9 +231,9 @@ describe('keys, as @hiero-ledger/proto writes them', () => {
     [0, 1],
     [2, 2],
     [9, 2],
-  ])('a threshold of %i of two keys requires %i', (threshold, asked) => {
+  ])('a threshold of %i of two keys requires %i', (threshold, required) => {
     const key = encodeKey({ thresholdKey: { threshold, keys: { keys: [ed25519, ecdsa] } } })
-    expect(readHederaKey(key)).toMatchObject({ kind: 'threshold', threshold: asked })
+    expect(readHederaKey(key)).toMatchObject({ kind: 'threshold', threshold: required })
   })
 
   test('what no payment can sign for is unsupported: contracts, RSA, empty lists', () => {
