@@ -22,3 +22,14 @@ export function readPunctuation(text: string, at: number): Read | undefined {
   if (isWithin && /\p{N}/u.test(after)) return undefined
   return /[.,;:!?…()[\]"'“”„‟«»‹›‘’‚¿¡،؛؟]/u.test(sign) ? { said: sign, end: at + 1 } : undefined
 }
+
+/** A known abbreviation, whose full stop may end the sentence too, unless it is a title. */
+export function endAbbreviation(text: string, { end, said }: Read, isTitle = false): Read {
+  const isLast = text[end - 1] === '.' && /^(?:$|\n| \p{Lu})/u.test(text.slice(end, end + 3))
+  return { said: isLast && !isTitle ? `${said}.` : said, end }
+}
+
+/** A known abbreviation that is written without its full stop, or with one in a sentence. */
+export function endShortened(text: string, { end, said }: Read): Read {
+  return { said, end: /^\. [\p{Ll}\p{N}]/u.test(text.slice(end, end + 3)) ? end + 1 : end }
+}

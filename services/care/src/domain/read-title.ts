@@ -1,12 +1,12 @@
 /** Titles that are one only before a name (C37): `M. Dupont`, where `10 m.` and an initial are none. */
 import type { Read } from './read-punctuation.ts'
-import type { compileRules, SpokenRules } from './spoken-rules.ts'
+import type { CompiledRules, SpokenRules } from './spoken-rules.ts'
 
 /** A title at a place of a text; undefined where it may be something else: a day, an initial. */
 export function readTitle(
   text: string,
   at: number,
-  { patterns, rules }: { patterns: ReturnType<typeof compileRules>; rules: SpokenRules },
+  { patterns, rules }: { patterns: CompiledRules; rules: SpokenRules },
 ): Read | undefined | 'none' {
   const { beforeNames = {}, noNameBeside = [] } = rules
   patterns.title.lastIndex = at

@@ -12,8 +12,13 @@ import nl from './spoken/nl.json' with { type: 'json' }
 import pl from './spoken/pl.json' with { type: 'json' }
 import tr from './spoken/tr.json' with { type: 'json' }
 
-/** One form for every number, none if it means several things, or one for each of the language's (CLDR). */
-type Forms = string | Readonly<Record<string, string>>
+/**
+ * One form for every number, none if it means several things, or one for each of the language's (CLDR), and for numbers of their own
+ * with them (`=1`). `=mg` is what another unit is.
+ */
+export type Forms = string | Readonly<Record<string, string>>
+
+type CountedForms = Readonly<Record<string, string | Readonly<Record<string, string | null>>>>
 
 export type SpokenRules = {
   /** The voice's name in espeak-ng. */
@@ -37,24 +42,58 @@ export type SpokenRules = {
   /** Beside `x`. */
   readonly timesSuffixes?: readonly string[]
   readonly fractions: Readonly<Record<string, string>>
-  /** Other words for a half, by how the word behind it begins. */
-  readonly halves?: Readonly<Record<string, readonly string[]>>
-  /** How what `1/2` may stand before begins; before anything else it may be a date. */
-  readonly dividedThings: readonly string[]
+  /**
+   * How nouns of dosing begin, in small letters (`$` ends a whole word), by what numbers agree with: a gender, or a kind of its own.
+   * Before anything else, and before the words behind `parts`, `1/2` may be a date.
+   */
+  readonly nouns: Readonly<Record<string, readonly string[]>>
+  readonly parts?: readonly string[]
+  /**
+   * Numbers that change with what they count, as they are written, by kind of noun: `""` where the voice says it rightly, null where
+   * it cannot be said. A text alone is for every kind.
+   */
+  readonly counted?: CountedForms
+  /** The same before another number of the same thing: `1 o 2`. */
+  readonly joined?: CountedForms
+  /** Whether 21 changes as 1 does. */
+  readonly isLastDigitCounted?: boolean
+  /** Words between two numbers of the same thing. */
+  readonly joints?: readonly string[]
+  /** Words behind a number that it does not count. */
+  readonly uncounted?: readonly string[]
+  /** Words that change the numbers behind them. */
+  readonly cases?: readonly {
+    readonly behind: readonly string[]
+    readonly numbers: CountedForms
+    /** Whether every number changes there: one that is not listed is not said. */
+    readonly isWhole?: boolean
+    /** Whether they are names there, and count nothing: `version 1`. */
+    readonly isName?: boolean
+    /** The form of a unit there, in place of that of the number. */
+    readonly units?: Readonly<Record<string, string>>
+  }[]
+  /** Between a fraction other than a half and what it is of, also before a vowel: `un quart de`. */
+  readonly partOf?: readonly string[]
   /** The end of a word for several of them: `1/2 tablets` are one or two. */
   readonly plurals?: string
   /** `1 1/2`. */
   readonly mixed: string
-  readonly mixedHalf?: string
+  /** `1 1/2`, by what is counted, where the half stands behind it, and what a plural has more than its one. */
+  readonly halfBehind?: Readonly<Record<string, string>>
+  readonly pluralSign?: string
   /** The form of a unit behind a fraction. */
   readonly fractionForm: string
+  /** Behind `1 1/2`, where it is not that of the number. */
+  readonly mixedForm?: string
   readonly timeMarks: string
   /** `am` and `pm`. */
   readonly dayHalves?: Readonly<Record<string, string>>
   /** Whether `22.30` is a time before the words of `afterTime`. */
   readonly timeDot?: boolean
-  /** The first word of a time behind another word. */
-  readonly timeForms?: Readonly<Record<string, string>>
+  /** Behind another word, the first word of a time, empty if that says it already, and the form of the hour. */
+  readonly timeForms?: Readonly<Record<string, readonly string[]>>
+  /** Hours that are no plain numbers, by form (`""` alone); null where it cannot be said. */
+  readonly hours?: Readonly<Record<string, Readonly<Record<string, string | null>>>>
   /** Words behind which `8 h` and `8.30` are times. */
   readonly notTimes?: readonly string[]
   /** `q8h`. */
@@ -63,24 +102,32 @@ export type SpokenRules = {
   readonly ordinals?: readonly string[]
   readonly hour: string
   readonly time: string
-  /** With minutes below ten. */
+  /** With minutes below ten, or up to `timeLowMax`. */
   readonly timeLow: string
-  /** Words around a time that its own words would repeat. */
-  readonly beforeTime: readonly string[]
+  readonly timeLowMax?: number
+  /** What minutes count, where they say so. */
+  readonly minute?: string
+  /** Words behind a time that its own words would repeat. */
   readonly afterTime: readonly string[]
   /** Before what a full stop behind a number may make it an ordinal. */
   readonly ordinalDot: string
   readonly units: Readonly<Record<string, Forms>>
   /** What may stand behind the slash of `2/day`. */
   readonly perWords: Readonly<Record<string, string>>
-  /** Abbreviations, in small letters. */
-  readonly words: Readonly<Record<string, string>>
+  /** Abbreviations, in small letters; those that change, by the word before. */
+  readonly words: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   /** Abbreviations whose full stop never ends a sentence. */
   readonly titles: readonly string[]
   /** Those that are something else, or nothing, where no name is behind them, as they are written: `M. Dupont`, `10 m.` */
   readonly beforeNames?: Readonly<Record<string, string>>
   /** Words beside which those are nobody's title: `Am Fr.`, `Fr. Abend`, `Mme M. Dupont`. */
   readonly noNameBeside?: readonly string[]
+  /** Words of up to four letters that may end a sentence: any other before a full stop may be shortened. */
+  readonly lastWords: string
+  /** How longer words end. */
+  readonly codas?: string
+  /** Whether a capital begins every noun: elsewhere it begins a name, which may end a sentence. */
+  readonly hasCapitalNouns?: boolean
   /** Words of one letter, in small letters unless only the capital is one: `i` is a Roman numeral in English. */
   readonly single: readonly string[]
   /** Short words that are written in capitals to be heard. */
@@ -92,6 +139,19 @@ export type SpokenRules = {
 const RULES: ReadonlyMap<string, SpokenRules> = new Map(
   Object.entries({ ar, de, en, es, fr, it, nl, pl, tr }),
 )
+
+/** In small letters: only Turkish has some of its own, and naming a language is slow. */
+export const smallLetters = (language: string, word: string): string =>
+  language === 'tr' ? word.toLocaleLowerCase('tr') : word.toLowerCase()
+
+/** The last word of a text that goes on behind it. */
+export const lastWord = (text: string): string => /(\p{L}+)\.? $/u.exec(text)?.[1] ?? ''
+
+/** What a sticky pattern finds at a place. */
+export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  pattern.lastIndex = at
+  return pattern.exec(text) ?? undefined
+}
 
 export const primaryOf = (language: string): string => language.replace(/-.*/s, '')
 
@@ -118,6 +178,12 @@ export const lookUp = <Value>(
   key: string,
 ): Value | undefined => (Object.hasOwn(table, key) ? table[key] : undefined)
 
+/** How a unit is said; undefined for none. */
+export const unitForms = ({ units }: SpokenRules, unit: string): Forms | undefined => {
+  const forms = lookUp(units, unit)
+  return typeof forms === 'string' && forms.startsWith('=') ? lookUp(units, forms.slice(1)) : forms
+}
+
 export const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>
   template.replace(/\{(\w+)\}/g, (_, name: string) => String(parts[name]))
 
@@ -134,7 +200,7 @@ export const mayBePhone = (written: string, first: number): boolean =>
 /** `a las 8,30`: two decimals that could be minutes, of nothing that is measured or divided. */
 export function mayBeTime(
   text: string,
-  place: { at: number; end: number; patterns: ReturnType<typeof compileRules> },
+  place: { at: number; end: number; patterns: CompiledRules },
 ): boolean {
   const { at, end, patterns } = place
   patterns.measure.lastIndex = end
@@ -152,7 +218,7 @@ export function saysTwice(before: string, said: string): boolean {
 
 /** `1/2 h` may be one or two. */
 const TIME_UNIT =
-  /^(?:h|hrs?|hs|std|mins?|u|godz|dk|dg|d|sem|wks?|wkn|wo|mos?|mths?|mnd|mies|tyg|sett|gg|hft?|j|jr|yrs?|se[ck]s?|sn|sa)(?!\p{L})/u
+  /^(?:h|hrs?|hs|std|mins?|u|godz|dk|dg|d|sem|wks?|wkn|wo|mos?|mths?|mnd|mies|tyg|sett|gg|hft?|j|jr|yrs?|se[ck]s?|sn|sa|ساعة|دقيقة|يوم|أسبوع|شهر)(?!\p{L})/u
 
 const INTEGER = '(?:0|[1-9]\\d{0,5})'
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
@@ -165,11 +231,31 @@ const oneOf = (keys: readonly string[]): string =>
         .map(escaped)
         .join('|')
 
+/** Units and things that a number may measure, as one pattern; an hour is none: `8.30 h` is a time. */
+function measuredThings(rules: SpokenRules): string {
+  const names = Object.keys(rules.units).map((unit) => {
+    const forms = unitForms(rules, unit) ?? ''
+    return [unit, ...(typeof forms === 'string' ? [forms] : Object.values(forms))]
+  })
+  const isTime = ([unit = '']: readonly string[]): boolean => TIME_UNIT.test(unit)
+  const ofTime = names.filter(isTime).flat()
+  const measures = names.filter((each) => !isTime(each)).flat()
+  const things = Object.values(rules.nouns)
+    .flatMap((starts) => starts.map((start) => start.replace('$', '')))
+    .filter((start) => !ofTime.some((name) => name.startsWith(start)))
+  const isNamed = oneOf(measures.filter((name) => name !== ''))
+  return `(?:${isNamed})(?![\\p{L}\\p{M}])|${oneOf(things)}`
+}
+
+export type CompiledRules = ReturnType<typeof compileRules>
+
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {
   const { afterTime, beforeNames = {}, dayHalves = {}, decimal, fractions, group, script } = rules
   const {
-    dividedThings,
+    joints = [],
+    lastWords,
+    nouns,
     ordinals = [],
     timeDot = false,
     timesSuffixes = [],
@@ -181,14 +267,7 @@ export function compileRules(rules: SpokenRules) {
   const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
   // Three decimals behind another number than 0 may be meant as thousands.
   const part = `0${marks}\\d{1,4}|[1-9]\\d{0,5}${marks}\\d{1,2}`
-  const measures = Object.entries(units)
-    .filter(([unit]) => !TIME_UNIT.test(unit))
-    .flatMap(([unit, forms]) => [
-      unit,
-      ...(typeof forms === 'string' ? [forms] : Object.values(forms)),
-    ])
-    .filter((name) => name !== '')
-  const divided = oneOf(dividedThings.filter((start) => /\p{L}{2}$/u.test(start)))
+  const measured = measuredThings(rules)
   const apostrophes = "['’\\-‐‑]"
   const letters = `\\p{Script=${script}}`
   return {
@@ -204,9 +283,10 @@ export function compileRules(rules: SpokenRules) {
       timeDot ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${oneOf(afterTime)})(?!\\p{L}))` : '(?!)',
     ),
     minutes: new RegExp(`^(?:1?[1-9]|10|2[0-3])${marks}[0-5]\\d(?!\\d)`, 'u'),
-    measure: new RegExp(` ?(?:[%٪]|(?:${oneOf(measures)})(?![\\p{L}\\p{M}])|${divided})`, 'iuy'),
+    measure: new RegExp(` ?(?:[%٪]|${measured})`, 'iuy'),
     ordinal: sticky(`(?:${oneOf(ordinals)})(?![\\p{L}\\p{N}])`),
     afterTime: sticky(` (?:${oneOf(afterTime)})(?!\\p{L})`),
+    joint: sticky(` (?:${oneOf(joints)}) \\d[\\d.,/]*`),
     dash: sticky(' ?[-–—] ?(?=\\d)'),
     by: sticky(' ?[x×✕*] ?(?=\\d)'),
     times: sticky(
@@ -222,6 +302,7 @@ export function compileRules(rules: SpokenRules) {
     // `Dott.ssa`.
     inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
+    lastWords: new Set(lastWords.split(' ')),
     // `IV` is four, and an abbreviation.
     roman: /^(?=..)x{0,3}(?:ix|iv|v?i{0,3})$/,
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),
@@ -234,11 +315,7 @@ const CAPITALS_MIN = 6
 /** Whether a word is one that the voice says as it stands, and no abbreviation. */
 export function isWord(
   word: string,
-  {
-    isSingle,
-    patterns,
-    rules,
-  }: { isSingle: boolean; patterns: ReturnType<typeof compileRules>; rules: SpokenRules },
+  { isSingle, patterns, rules }: { isSingle: boolean; patterns: CompiledRules; rules: SpokenRules },
 ): boolean {
   if (!patterns.script.test(word)) return false
   if (/^.$/u.test(word)) return isSingle

@@ -1,0 +1,92 @@
+/** Numbers as they agree with what they count and with the word before them (C37): `eine Tablette`, `do dwóch tabletek`. */
+import { lookUp, type SpokenRules } from './spoken-rules.ts'
+
+/** A number of a sentence, also `1/2` and `1 1/2`. */
+export type SpokenNumber = {
+  /** With one kind of slash; a whole number in digits alone. */
+  readonly written: string
+  /** Where it agrees with nothing. */
+  readonly said: string
+  readonly value: number
+}
+
+/** What a number counts: a kind of noun; a word of which nothing is known; or nothing. */
+export type Counted = { readonly kind: string } | 'unknown' | 'nothing'
+
+/** How a word is found in a list of beginnings, of which those that end in `$` are whole: by the longest. */
+function begins(word: string, starts: readonly string[]): number {
+  const found = starts.filter((start) =>
+    start.endsWith('$') ? `${word}$` === start : word.startsWith(start),
+  )
+  return Math.max(0, ...found.map((start) => start.length))
+}
+
+/** What a noun is counted as; `text` begins with it, in small letters. */
+export function countedBy({ nouns, uncounted = [] }: SpokenRules, text: string): Counted {
+  const word = /^[\p{L}\p{M}’']+/u.exec(text)?.[0] ?? ''
+  if (word === '' || uncounted.includes(word)) return 'nothing'
+  const [best] = Object.entries(nouns)
+    .map(([kind, starts]) => ({ kind, length: begins(word, starts) }))
+    .toSorted((left, right) => right.length - left.length)
+  return best !== undefined && best.length > 0 ? { kind: best.kind } : 'unknown'
+}
+
+/** The case of a number behind a word. */
+export const caseBehind = ({ cases = [] }: SpokenRules, before: string) =>
+  cases.find(({ behind }) => behind.includes(before))
+
+type Agreement = {
+  readonly counted: Counted
+  /** The word before it. */
+  readonly before: string
+  /** Whether another number of the same thing follows: `1 or 2`. */
+  readonly isJoined: boolean
+}
+
+/** The number as it is said there; undefined where its form is not known. */
+export function agreedNumber(
+  rules: SpokenRules,
+  number: SpokenNumber,
+  { before, counted, isJoined }: Agreement,
+): string | undefined {
+  const own = caseBehind(rules, before)
+  if (own?.isName === true) return number.said
+  const table = { ...rules.counted, ...(isJoined && rules.joined), ...own?.numbers }
+  const formOf = (written: string): string | null | undefined => {
+    const forms = lookUp(table, written)
+    if (forms === undefined) return own?.isWhole === true ? null : ''
+    if (typeof forms === 'string') return forms
+    if (counted === 'nothing') return own === undefined ? '' : null
+    return counted === 'unknown' ? null : (lookUp(forms, counted.kind) ?? null)
+  }
+  const isWhole = Number.isInteger(number.value)
+  // A decimal is read digit by digit.
+  if (!isWhole && !number.written.includes('/')) return number.said
+  if (own?.isWhole === true && isWhole) return inParts(number.value, formOf)
+  const form = formOf(number.written)
+  if (form === null || form === undefined) return undefined
+  if (form !== '') return form
+  const isListed = lookUp(table, number.written) !== undefined
+  return isWhole && !isListed && rules.isLastDigitCounted === true && hasForms(number.value, formOf)
+    ? undefined
+    : number.said
+}
+
+type FormOf = (written: string) => string | null | undefined
+
+/** `dwudziestu pięciu`; undefined if a part has no form. */
+export function inParts(value: number, formOf: FormOf): string | undefined {
+  const below = value % 100
+  const parts = [value - below, ...(below > 20 ? [below - (below % 10), below % 10] : [below])]
+  const said = parts.filter((part) => part > 0).map((part) => formOf(String(part)))
+  return value > 0 && said.every((form) => typeof form === 'string' && form !== '')
+    ? said.join(' ')
+    : undefined
+}
+
+/** Whether a part of a large number changes: `21`, `250`. */
+function hasForms(value: number, formOf: FormOf): boolean {
+  const parts = [value % 10, value % 100, (value % 1_000) - (value % 100)]
+  const others = parts.filter((part) => part > 0 && part !== value)
+  return value > 20 && others.some((part) => (formOf(String(part)) ?? '') !== '')
+}
