@@ -53,6 +53,13 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['ar', '١ قرص، ٢ قرص، ٣ أقراص', 'قرص واحد، قرصين، 3 أقراص'],
     ['ar', '۵ قطرات كل ۸ ساعات', 'خمس قطرات كل ثماني ساعات'],
     ['ar', '٢-٣ مرات الساعة ٨:٣٠', 'مرتين إلى ثلاث مرات الساعة الثامنة و 30 دقيقة'],
+    ['ar', 'الساعة ٨ صباحا', 'الساعة الثامنة صباحا'],
+    ['pl', 'o 8:00 i 20:00', 'o godzinie ósmej i dwudziestej'],
+    ['es', '500 mg/8 h', '500 miligramos cada 8 horas'],
+    ['it', '1 g/8 h', 'un grammo ogni 8 ore'],
+    ['pl', '1 g/12 h', '1 gram co 12 godzin'],
+    ['fr', '4 g/24 h', '4 grammes toutes les 24 heures'],
+    ['en', '4 g/24 h', '4 grams per 24 hours'],
     ['de', 'Version 1 wurde durch Version 2 ersetzt.', 'Version 1 wurde durch Version 2 ersetzt.'],
   ])('%s: %s', (language, text, words) => {
     expect(say(language, text)).toBe(words)
@@ -68,6 +75,7 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['a case whose form nobody listed', 'pl', 'w 5 ml wody'],
     ['a case whose form nobody listed', 'pl', 'po 1 tabl.'],
     ['a case that may be another', 'de', 'in 1 Glas Wasser'],
+    ['days that read as a word', 'en', 'Warfarin 3 mg Mon-Fri'],
     ['a half behind a plural', 'it', '1 1/2 compresse'],
     ['a time whose form nobody listed', 'es', 'a la 1:00'],
     ['a short word that may be shortened', 'de', 'Nimm sie nach Ess.'],

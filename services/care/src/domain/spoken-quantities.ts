@@ -58,8 +58,7 @@ export class QuantityReader {
     if (found === undefined) return undefined
     const { hour, hours = {}, minute, time, timeForms = {}, timeLow, timeLowMax = 9 } = this.#rules
     const [hourValue, minuteValue] = [Number(found[1]), Number(found[2])]
-    const [word, form = ''] =
-      lookUp(timeForms, smallLetters(this.#language, lastWord(before))) ?? []
+    const [word, form = ''] = lookUp(timeForms, this.#wordBeforeTime(before)) ?? []
     const own = (each: string) => lookUp(hours[form] ?? {}, each)
     const h = own(String(hourValue)) ?? inParts(hourValue, own) ?? hourValue
     const minutes = { said: String(minuteValue), written: String(minuteValue), value: minuteValue }
@@ -73,6 +72,15 @@ export class QuantityReader {
       said: word === undefined ? said : said.replace(/^\p{L}+ ?/u, behind),
       end: at + found[0].length,
     }
+  }
+
+  /** `o 8:00 i 20:00`: behind a word that joins two times it is what stood before the first. */
+  #wordBeforeTime(before: string): string {
+    const { joints = [], timeForms = {} } = this.#rules
+    const words = smallLetters(this.#language, before).match(/\p{L}+|[.;!?]/gu) ?? []
+    const last = words.at(-1) ?? ''
+    if (!joints.includes(last) || Object.hasOwn(timeForms, last)) return last
+    return words.findLast((word) => /[.;!?]/.test(word) || Object.hasOwn(timeForms, word)) ?? ''
   }
 
   time(text: string, at: number, before: string): Read | undefined {
@@ -356,7 +364,7 @@ export class QuantityReader {
 
   /** `mg/kg`, `5 mg/5 ml`, `3x/day`. */
   rate(text: string, before: Read): Read {
-    const { per, perWords } = this.#rules
+    const { per, perHours = per, perWords } = this.#rules
     const slash = matchAt(/ ?\/ ?/uy, text, before.end)
     if (slash === undefined || per === '') return before
     const start = before.end + slash[0].length
@@ -373,9 +381,13 @@ export class QuantityReader {
     // Two strengths of one product, of which none is for the other.
     if (number !== undefined && text.slice(0, before.end).endsWith(unit[1] ?? '')) return before
     const name = this.unitFor(unit[1] ?? '', number ?? 1)
-    const said = number === undefined ? name : `${number.said} ${name}`
+    const counted = countedBy(this.#rules, smallLetters(this.#language, name))
+    const own = number && this.#agreed(number, counted)
+    if (number !== undefined && own === undefined) return before
+    const isTime = own !== undefined && this.#patterns.timeUnit.test(unit[1] ?? '')
+    const said = `${isTime ? perHours : per} ${own === undefined ? name : `${own} ${name}`}`
     const end = (number?.end ?? start) + unit[0].length
-    return this.rate(text, { said: `${before.said} ${per} ${said}`, end })
+    return this.rate(text, { said: `${before.said} ${said}`, end })
   }
 
   /** Whether a number without a unit may belong to what follows: to another number, or as an ordinal. */

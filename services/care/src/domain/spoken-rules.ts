@@ -36,6 +36,8 @@ export type SpokenRules = {
   readonly product: string
   /** `mg/kg`; empty if there is no such way to say it. */
   readonly per: string
+  /** `500 mg/8 h`, where `per` would be for so long. */
+  readonly perHours?: string
   readonly percent: string
   /** Whether it is also written before its number. */
   readonly isPercentFirst?: boolean
@@ -231,15 +233,16 @@ const oneOf = (keys: readonly string[]): string =>
         .map(escaped)
         .join('|')
 
+const isTimeUnit = ([unit = '']: readonly string[]): boolean => TIME_UNIT.test(unit)
+
 /** Units and things that a number may measure, as one pattern; an hour is none: `8.30 h` is a time. */
 function measuredThings(rules: SpokenRules): string {
   const names = Object.keys(rules.units).map((unit) => {
     const forms = unitForms(rules, unit) ?? ''
     return [unit, ...(typeof forms === 'string' ? [forms] : Object.values(forms))]
   })
-  const isTime = ([unit = '']: readonly string[]): boolean => TIME_UNIT.test(unit)
-  const ofTime = names.filter(isTime).flat()
-  const measures = names.filter((each) => !isTime(each)).flat()
+  const ofTime = names.filter(isTimeUnit).flat()
+  const measures = names.filter((each) => !isTimeUnit(each)).flat()
   const things = Object.values(rules.nouns)
     .flatMap((starts) => starts.map((start) => start.replace('$', '')))
     .filter((start) => !ofTime.some((name) => name.startsWith(start)))
@@ -255,7 +258,6 @@ export function compileRules(rules: SpokenRules) {
   const {
     joints = [],
     lastWords,
-    nouns,
     ordinals = [],
     timeDot = false,
     timesSuffixes = [],

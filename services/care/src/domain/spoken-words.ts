@@ -127,8 +127,9 @@ class SentenceReader {
     const isUnit = word.length === 1 && /^(?:\p{Lu}|.\.?$)/u.test(word + next)
     if (isUnit && /\d ?$/.test(text.slice(0, at))) return undefined
     const isInitial = /^\p{Lu}\. \p{Lu}\p{Ll}/u.test(text.slice(at, at + 5))
+    const isJoined = small.split('-').some((part) => part !== small && this.#isShort(part))
     const isRoman = small.split(/[-‐‑]/).some((part) => this.#patterns.roman.test(part))
-    if (isRoman || unclear.some((each) => unsafe.includes(each))) return undefined
+    if (isJoined || isRoman || unclear.some((each) => unsafe.includes(each))) return undefined
     const isSingle = isInitial || unclear.some((each) => this.#rules.single.includes(each))
     if (!isWord(word, { ...rules, isSingle })) return undefined
     if (isInitial) return { said: word, end: end + 1 }
@@ -136,6 +137,13 @@ class SentenceReader {
       return undefined
     const isShouted = word.length > 1 && !/\p{Ll}/u.test(word)
     return { said: isShouted && this.#rules.script === 'Latin' ? small : word, end }
+  }
+
+  /** Whether a part of a word with hyphens is an abbreviation: `Mon-Fri`. */
+  #isShort(part: string): boolean {
+    const { unsafe, units, words } = this.#rules
+    const isKnown = [words, units].some((table) => Object.hasOwn(table, part))
+    return part.length > 1 && (isKnown || unsafe.includes(part))
   }
 
   #abbreviated(text: string, read: Read): Read {
