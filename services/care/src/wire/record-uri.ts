@@ -77,6 +77,7 @@ const TWO_LETTERS: Readonly<Record<string, string>> = {
   ö: 'oe',
   œ: 'oe',
   ø: 'oe',
+  ß: 'ss',
   þ: 'th',
   ü: 'ue',
 }
@@ -97,8 +98,25 @@ const ARABIC_LETTERS: Readonly<Record<string, string>> = {
 const inOneKeyboard = (name: string): string =>
   name.replace(/[یىئکةہأإآٱؤ]/g, (letter) => ARABIC_LETTERS[letter] ?? letter)
 
-const inTwoLetters = (name: string): string =>
-  name.toLowerCase().replace(/[äæåöœøþü]/g, (letter) => TWO_LETTERS[letter] ?? letter)
+/** And each for the plain letter, which a keyboard without it has: Muller. */
+const inPlainLetters = (name: string): string =>
+  readsAs(name.toLowerCase().replace(/[äæåöœøßþü]/g, (letter) => TWO_LETTERS[letter] ?? letter))
+    .replace(/([aou])e/g, '$1')
+    .replace(/aa/g, 'a')
+
+/**
+ * Marks that tell no name from another for who reads it: the points of Hebrew, Arabic, Syriac and Ethiopic, and the dot below
+ * that letters of India may lack; where a nasal has a moon or a dot, either is written.
+ */
+const UNREAD_MARK =
+  /(?=\p{M})[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Ethiopic}]|[\u093C\u09BC\u0A3C\u0ABC\u0B3C\u0C3C\u0CBC]/gu
+const MOON = /[\u0901\u0981\u0A81\u0B01\u0C01]/g
+const withoutUnread = (name: string): string =>
+  name
+    .normalize('NFD')
+    .replace(UNREAD_MARK, '')
+    .replace(MOON, (sign) => String.fromCharCode(sign.charCodeAt(0) + 1))
+    .normalize('NFC')
 
 /** With the apostrophe and the hyphen of a keyboard: a telephone writes O’Brien. */
 const withPlainSigns = (name: string): string =>
@@ -109,12 +127,12 @@ const withoutJoints = (name: string): string => name.replace(/[\s'._-]/gu, '')
 
 /** What a name may be taken for: without case, accents, alphabets and joints, and by the digits and letters that look like others. */
 export function looksOf(text: string): readonly string[] {
-  const name = inOneKeyboard(withPlainSigns(text))
+  const name = withoutUnread(inOneKeyboard(withPlainSigns(text)))
   if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
   const looks = [
     readsAs(name.toUpperCase()),
     readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
-    readsAs(inTwoLetters(name)),
+    inPlainLetters(name),
     readsAs(withoutJoints(name.toLowerCase())),
   ]
   return [...new Set(looks)]
