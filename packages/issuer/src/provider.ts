@@ -140,6 +140,10 @@ function scopesFor(account: Account | undefined, granted: string | undefined): r
   return scopes
 }
 
+/** The address that a program means: `/mcp/` answers as `/mcp` (C41). */
+const servedResource = ({ RESOURCES }: IssuerConfig, named: string): string | undefined =>
+  RESOURCES.find((own) => own.replace(/\/$/, '') === named.replace(/\/$/, ''))
+
 /** Throws `invalid_target` unless exactly one address is asked for, which the sign-in was for and which is still served. */
 function requireResource(
   resources: unknown,
@@ -154,7 +158,7 @@ function requireResource(
   if (
     !isText ||
     !request.token?.resourceIndicators.has(resource) ||
-    !request.config.RESOURCES.includes(resource)
+    servedResource(request.config, resource) === undefined
   )
     throw new errors.InvalidTarget()
 }
@@ -211,9 +215,10 @@ function chooseFeatures({ config }: ProviderParts): Configuration['features'] {
       },
       useGrantedResource: async () => true,
       getResourceServerInfo: async (_context: unknown, resource: string) => {
-        if (!resources.includes(resource)) throw new errors.InvalidTarget()
+        const audience = servedResource(config, resource)
+        if (audience === undefined) throw new errors.InvalidTarget()
         return {
-          audience: resource,
+          audience,
           scope: scopes.join(' '),
           accessTokenFormat: 'jwt',
           accessTokenTTL: config.ACCESS_TOKEN_SECONDS,

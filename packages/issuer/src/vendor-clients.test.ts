@@ -195,7 +195,7 @@ describe('C41, C50: what stays refused, in one line that says why', () => {
 })
 
 /** What a request is granted, or the error that it ends with. */
-const ask = async (scope: string) => {
+const ask = async (scope: string, resource = RESOURCE) => {
   const config = await openid.discovery(new URL(at('off')), 'host', undefined, openid.None(), {
     execute: [openid.allowInsecureRequests],
   })
@@ -206,7 +206,7 @@ const ask = async (scope: string) => {
     'client_id=host',
     'response_type=code',
     `redirect_uri=${encodeURIComponent(redirect)}`,
-    `resource=${encodeURIComponent(RESOURCE)}`,
+    `resource=${encodeURIComponent(resource)}`,
     `code_challenge=${challenge}`,
     'code_challenge_method=S256',
     // As it stands on the wire.
@@ -219,8 +219,11 @@ const ask = async (scope: string) => {
     config,
     answer,
     { pkceCodeVerifier: verifier },
-    { resource: RESOURCE },
+    { resource },
   )
+  const again = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '', { resource })
+  for (const { access_token: token } of [tokens, again])
+    expect(decodeJwt(token).aud).toBe(resource.replace(/\/$/, ''))
   return tokens.scope
 }
 
@@ -247,5 +250,22 @@ describe('C41: scopes', () => {
     expect(await ask('care.read.user+care.admin+CARE.WRITE+xcare.write')).toBe('care.read.user')
     // Somebody who asks for one person's records is not offered everybody's.
     expect(await ask('care.read.user:maria')).toBe('access_denied')
+  })
+})
+
+describe('C41: the address of care with a slash behind it', () => {
+  it.each([RESOURCE, `${RESOURCE}/2026-07-28`])(
+    'resource=%s/ gives tokens for the address without it',
+    async (resource) => {
+      expect(await ask('care.read.user', `${resource}/`)).toBe('care.read.user')
+    },
+  )
+
+  it('attack: another address gets nothing', async () => {
+    for (const other of ['//', '/x/', '?', '/2026-07-28/x'])
+      expect([other, await ask('care.read.user', RESOURCE + other)]).toEqual([
+        other,
+        'invalid_target',
+      ])
   })
 })

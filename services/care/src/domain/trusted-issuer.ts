@@ -73,12 +73,11 @@ export const trustedIssuers = z.array(trustedIssuer).refine(hasNoRepeats)
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** The claim that lists a token's scopes, if it has one. */
-const scopeClaim = (claims: Claims, { scope_claim: name }: TrustedIssuer): unknown =>
+/** The claims that list a token's scopes, if it has any. */
+const scopeClaims = (claims: Claims, { scope_claim: name }: TrustedIssuer): readonly unknown[] =>
   (name === undefined ? ['scope', 'scp'] : [name])
     .filter((each) => Object.hasOwn(claims, each))
     .map((each) => claims[each])
-    .find((claim) => claim !== undefined)
 
 /** A scope of a token in our words, also one for a single patient (C24). */
 function ownScope(text: string, { scopes = [] }: TrustedIssuer): string {
@@ -87,12 +86,12 @@ function ownScope(text: string, { scopes = [] }: TrustedIssuer): string {
 }
 
 function listScopes(claims: Claims, issuer: TrustedIssuer): readonly string[] {
-  const claim = scopeClaim(claims, issuer)
-  const texts = typeof claim === 'string' ? claim.split(' ') : [claim].flat()
-  return texts
-    .filter((text): text is string => typeof text === 'string')
-    .map((text) => ownScope(text, issuer))
-    .filter(isCareScope)
+  // One that is empty says nothing beside another.
+  const [texts = []] = scopeClaims(claims, issuer)
+    .map((claim) => (typeof claim === 'string' ? claim.split(/\s+/) : [claim].flat()))
+    .map((listed) => listed.filter((text) => typeof text === 'string' && text !== ''))
+    .filter((listed): listed is string[] => listed.length > 0)
+  return texts.map((text) => ownScope(text, issuer)).filter(isCareScope)
 }
 
 function scopesOf(claims: Claims, issuer: TrustedIssuer): readonly string[] {
@@ -114,7 +113,7 @@ const OTHER_KINDS: ReadonlySet<unknown> = new Set(['ID', 'Refresh', 'Offline', '
 function isOtherKind(claims: Claims, issuer: TrustedIssuer): boolean {
   const { at_hash: ofToken, c_hash: ofCode, nonce, typ } = claims
   const isIdToken = ofToken !== undefined || ofCode !== undefined || OTHER_KINDS.has(typ)
-  return isIdToken || (nonce !== undefined && scopeClaim(claims, issuer) === undefined)
+  return isIdToken || (nonce !== undefined && scopeClaims(claims, issuer).length === 0)
 }
 
 /** All of our scopes, and those that read. */

@@ -291,6 +291,41 @@ describe.each(VENDORS)(
   },
 )
 
+describe('C41: a claim that is there and empty says nothing beside another', () => {
+  let issuer: IssuerFixture
+  let care: CareFixture
+  beforeAll(async () => {
+    issuer = await startIssuer([key])
+    care = await startCareFixture({
+      environment: {
+        TRUSTED_ISSUERS: JSON.stringify([{ issuer: issuer.issuer, audience: ['api://care'] }]),
+        AUTHORIZATION_SERVERS: '[]',
+      },
+    })
+  })
+  afterAll(async () => {
+    await care.close()
+    await issuer.close()
+  })
+  it.each([
+    ['Entra’s text', { scope: '', scp: 'care.read.user' }, 200],
+    ['Okta’s list', { scope: '', scp: ['openid', 'care.read.user'] }, 200],
+    ['spaces alone', { scope: '  ', scp: ['care.read.user'] }, 200],
+    ['an empty list', { scope: [], scp: 'care.read.user' }, 200],
+    ['null', { scope: null, scp: 'care.read.user' }, 200],
+    ['the other way', { scope: 'care.read.user', scp: '' }, 200],
+    ['Keycloak’s with a nonce', { scope: '', scp: ['care.read.user'], nonce: 'n' }, 200],
+    ['both empty', { scope: '', scp: '' }, 401],
+    ['none of ours first', { scope: 'openid', scp: 'care.write' }, 401],
+  ])('%s', async (_name, claims, status) => {
+    const token = await issuer.token(care.clock.unixMs(), {
+      claims: { aud: 'api://care', ...claims },
+    })
+    const answer = await care.get('/principal', { authorization: `Bearer ${token}` })
+    expect(answer.statusCode).toBe(status)
+  })
+})
+
 describe('C41: several issuers', () => {
   let first: IssuerFixture
   let second: IssuerFixture
