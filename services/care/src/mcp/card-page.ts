@@ -20,9 +20,18 @@ article{border-top:1px solid GrayText;padding:12px 0}
 /** A script's own text, in which no tag can end it. */
 const literal = (value: unknown): string => JSON.stringify(value).replaceAll('<', '\\u003c')
 
-const scriptIn = ({ language, cardAsOf, cardUnchanged }: Texts): string => `
+const scriptIn = ({ language, cardAsOf, cardUnchanged }: Texts, timeZone: string): string => `
 'use strict'
 const TRANSLATED = ${JSON.stringify([...TEXTS.keys()])}
+// By the clinic's clock, with its zone: a conversation is read anywhere.
+const timeText = (at) => {
+  const text = (zone) => new Date(at).toLocaleString(${language === 'en' ? 'undefined' : literal(language)}, { ...zone, year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' })
+  try {
+    return text({ timeZone: ${literal(timeZone)} })
+  } catch {
+    return text({})
+  }
+}
 const list = document.getElementById('records')
 const empty = document.getElementById('empty')
 const asOf = document.getElementById('as-of')
@@ -52,7 +61,7 @@ const show = (output) => {
     line(article, 'correction', record.retraction, around)
     list.append(article)
   }
-  if (output.asOf) asOf.textContent = ${literal(cardAsOf)}.replace('{time}', () => new Date(output.asOf).toLocaleString(${language === 'en' ? '' : literal(language)}))
+  if (output.asOf) asOf.textContent = ${literal(cardAsOf)}.replace('{time}', () => timeText(output.asOf))
   empty.textContent = ${literal(cardUnchanged)}
   empty.hidden = records.length > 0
 }
@@ -74,8 +83,8 @@ else if (host !== window)
   send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo: { name: 'tallystick-care', version: '1' }, appCapabilities: {} } })
 `
 
-/** The card, with its own words in a language (C37). */
-export const cardPage = (texts: Texts): string => `<!doctype html>
+/** The card, with its own words in a language (C37), and its time by the clinic's clock. */
+export const cardPage = (texts: Texts, timeZone: string): string => `<!doctype html>
 <html lang="${texts.language}"${texts.isRightToLeft ? ' dir="rtl"' : ''}>
 <head>
 <meta charset="utf-8">
@@ -91,7 +100,7 @@ export const cardPage = (texts: Texts): string => `<!doctype html>
 <div id="records" aria-live="polite"></div>
 <p id="empty">${say(texts, 'cardEmpty')}</p>
 </main>
-<script>${scriptIn(texts)}</script>
+<script>${scriptIn(texts, timeZone)}</script>
 </body>
 </html>
 `

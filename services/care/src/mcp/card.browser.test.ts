@@ -141,7 +141,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         `Version 1 was replaced by version 2. It is now “${MARKUP}” What follows no longer holds.`,
         BEFORE,
       ])
-      expect(await page.locator('#as-of').textContent()).toMatch(/^As of .*2026/)
+      expect(await page.locator('#as-of').textContent()).toMatch(/^As of .*2026.* UTC\.$/)
       expect(await page.locator('body').textContent()).not.toMatch(/holds now/)
     })
 
@@ -170,7 +170,7 @@ describe.skipIf(cannotRunReason !== undefined)(
       const { text } = await readCard('ui://care/echo')
       expect(text).toContain('لم يصل أي جواب بعد.')
       await page.setContent(globalsHost(text, await whatsChanged()))
-      expect(await page.locator('#as-of').textContent()).toMatch(/^حتى .*2026/)
+      expect(await page.locator('#as-of').textContent()).toMatch(/^حتى .*2026.* UTC/)
       expect(await page.locator('h1').textContent()).toBe('سجلات الرعاية')
       expect(await page.locator('html').getAttribute('dir')).toBe('rtl')
       await page.evaluate(

@@ -161,7 +161,13 @@ export async function readResource(
   const card = cards(context.serviceName).find((each) => each.uri === uri)
   if (card !== undefined)
     return {
-      contents: [{ uri, mimeType: card.mimeType, text: cardPage(textsIn(context.language)) }],
+      contents: [
+        {
+          uri,
+          mimeType: card.mimeType,
+          text: cardPage(textsIn(context.language), context.timeZone ?? 'UTC'),
+        },
+      ],
     }
   const { parsed, ...visible } = await readNamed(context, uri)
   // The text is what care.md fixes, so what it is stands beside it (C45).

@@ -1,5 +1,5 @@
 /** What a list of records may claim: "now" only while the service is heard (C39). */
-import { clinicTime, timeText, word } from './words.ts'
+import { carriedTime, clinicTime, listTime, word } from './words.ts'
 
 /** A stream says something at least every 15 s (C3): after a longer silence nobody knows what holds. */
 const SILENCE_MS = 15_000
@@ -34,8 +34,8 @@ export function listAge(parts: {
   const { heardMs, isLive, nowMs } = parts
   if (heardMs === undefined)
     return { isFresh: false, title: word('mayBeSaid'), words: '', onPaper: '' }
-  const time = timeText(heardMs, nowMs)
-  const onPaper = word('onPaper', { date: dayText(heardMs) })
+  const time = listTime(heardMs, nowMs)
+  const onPaper = word('onPaper', { date: carriedTime(heardMs) })
   if (isLive && nowMs - heardMs <= SILENCE_MS)
     return { isFresh: true, title: word('mayBeSaidNow'), words: word('asOf', { time }), onPaper }
   const words = word('old', { age: ageText(nowMs - heardMs) })

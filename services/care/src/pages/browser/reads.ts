@@ -11,11 +11,10 @@ import { READ_SCOPES } from '../../domain/scopes.ts'
 import type { ReadShown, ReadsAnswer } from '../../wire/reads.ts'
 import { parseRecordUri } from '../../wire/record-uri.ts'
 import { elementText } from '../../wire/text-of-others.ts'
-import { dayText } from './list-age.ts'
 import { readKnownSlots } from './read-record.ts'
 import { nameOfPrincipal, readSignIn, refusalWords, signInWords } from './sign-in.ts'
 import { offerSignIn } from './sign-in-buttons.ts'
-import { clinicTime, countWord, word } from './words.ts'
+import { carriedTime, clinicTime, countWord, word } from './words.ts'
 
 const WAYS: Readonly<Record<string, string>> = {
   'resources/read': word('wayRead'),
@@ -95,7 +94,7 @@ async function show(before?: number): Promise<void> {
   if (typeof answer === 'string') return put('as-of', answer)
   const { days, reads, recording } = answer
   const words = reads.length === 0 && before === undefined ? `${word('none')} ` : ''
-  put('as-of', words + countWord('asOfDays', days, { date: dayText(Date.now()) }))
+  put('as-of', words + countWord('asOfDays', days, { date: carriedTime(Date.now()) }))
   pageElement('reads-title').replaceChildren(
     `${word('readsOf')} `,
     element('bdi', {}, elementText(name)),

@@ -46,25 +46,40 @@ export const pageAttributes = (): Readonly<Record<string, string>> =>
   languageAttributes(words().language)
 
 /**
- * A record's time, as the clinic's clock and calendar have it: its age goes by them, too (C37). Where the reader's clock says
- * something else, with the name of the clinic's zone.
+ * A moment as the clinic's clock and calendar have it: ages of records go by them, too (C37). With the name of the clinic's zone where
+ * the reader's clock says something else, or where it is read elsewhere.
  */
-export function clinicTime(at: number | string, options: Intl.DateTimeFormatOptions = {}): string {
+function inClinic(at: number | string, parts: DateTimeParts, isReadElsewhere = false): string {
   const time = new Date(at)
   const locale = localeOfPage()
-  const shown = { year: 'numeric', month: 'numeric', day: 'numeric', ...CLOCK, ...options } as const
-  const here = time.toLocaleString(locale, shown)
+  const here = time.toLocaleString(locale, parts)
   try {
     const timeZone = pageFact('time-zone')
-    if (here === time.toLocaleString(locale, { ...shown, timeZone })) return here
-    return time.toLocaleString(locale, { ...shown, timeZone, timeZoneName: 'short' })
+    if (!isReadElsewhere && here === time.toLocaleString(locale, { ...parts, timeZone }))
+      return here
+    return time.toLocaleString(locale, { ...parts, timeZone, timeZoneName: 'short' })
   } catch {
-    // An older browser does not know the zone.
-    return here
+    // An older browser does not know the zone: the time is the reader's.
+    return time.toLocaleString(locale, { ...parts, timeZoneName: 'short' })
   }
 }
 
+type DateTimeParts = Intl.DateTimeFormatOptions
+const DAY = { year: 'numeric', month: 'numeric', day: 'numeric' } as const
 const CLOCK = { hour: 'numeric', minute: '2-digit' } as const
+
+export const clinicTime = (at: number | string, parts: DateTimeParts = {}): string =>
+  inClinic(at, { ...DAY, ...CLOCK, ...parts })
+
+/** The moment of a list on a screen, with the day once it is not today's. */
+export const listTime = (at: number, nowMs: number): string =>
+  inClinic(at, DAY) === inClinic(nowMs, DAY)
+    ? inClinic(at, { ...CLOCK, second: '2-digit' })
+    : clinicTime(at)
+
+/** The moment of a list that is taken along, on paper. */
+export const carriedTime = (at: number): string =>
+  inClinic(at, { ...DAY, ...CLOCK, month: 'long' }, true)
 
 /** A moment by the reader's clock, with the day once it is not today's. */
 export function timeText(at: number | string, nowMs = Date.now()): string {
