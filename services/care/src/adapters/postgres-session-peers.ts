@@ -5,7 +5,7 @@
 import type { ProcessPlace, SqlQuery } from '@tallystick/journal-store'
 import { PostgresConnection, type PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
-import { type ListenRows, SEEN_LATE_PART, type SessionLook } from '../domain/session-store.ts'
+import type { ListenRows, SessionLook } from '../domain/session-store.ts'
 import { createPostgresListens } from './postgres-listens.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import type { SessionPeers } from './session-peers.ts'
@@ -14,8 +14,8 @@ import type { SessionPeers } from './session-peers.ts'
 const LOOK_MS = 250
 /** How often streams of processes that are gone are looked for, milliseconds. */
 const CLEAN_MS = 2_000
-/** Rows say when their session was last in use at the next sweep of its process, milliseconds. */
-const SEEN_LATE_MS = 30_000
+/** Rows say when their session was last in use at the next sweep of its process, or the one behind it, milliseconds. */
+const SEEN_LATE_MS = 60_000
 
 /** Two heartbeats and a little: who says so is no process that was just killed, and clients may be sent to it. */
 const SEEN_LATELY = "interval '5 s'"
@@ -79,6 +79,7 @@ const cleanUp = async (query: SqlQuery, nowMs: number): Promise<void> => {
 class PostgresSessionPeers implements SessionPeers {
   readonly listens: ListenRows
   readonly isShared = true
+  readonly seenLateMs = SEEN_LATE_MS
   readonly tell = tell
   readonly #options: PostgresPeersOptions
   readonly #door: PostgresDoor
@@ -165,10 +166,6 @@ class PostgresSessionPeers implements SessionPeers {
       this.#isOver = true
       stop()
     }
-  }
-
-  seenLateMs(idleMs: number): number {
-    return idleMs * SEEN_LATE_PART + SEEN_LATE_MS
   }
 
   placeSql(known: string): string {

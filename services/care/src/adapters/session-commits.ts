@@ -62,7 +62,7 @@ const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
   watch: () => () => undefined,
   isShared: false,
   takeBackBeyond: async () => false,
-  seenLateMs: () => 0,
+  seenLateMs: 0,
   placeSql: (known) => known,
   leave: async () => undefined,
 })

@@ -28,8 +28,8 @@ export type SessionPeers = {
   readonly isShared: boolean
   /** Takes a session back that was just opened, if its principal has more than it may; returns whether it did. */
   takeBackBeyond(query: SqlQuery, opened: OpenedRow): Promise<boolean>
-  /** What the others know of the use of a session may be as late as this, milliseconds, given the idle time. */
-  seenLateMs(idleMs: number): number
+  /** What the others know of the use of a session may be as late as this, milliseconds. */
+  readonly seenLateMs: number
   /** SQL for the place of the next version, given SQL for what this process takes for it. */
   placeSql(known: string): string
   leave(): Promise<void>

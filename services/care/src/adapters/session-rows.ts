@@ -111,7 +111,7 @@ export class SessionChanges {
     const { absoluteMs, idleMs, only, seen } = sweep
     const nowMs = this.#nowMs()
     await Promise.all([...seen].map(([number, seenAtMs]) => query(SEEN, [number, seenAtMs])))
-    const limits = [nowMs - absoluteMs, nowMs - idleMs - this.#peers.seenLateMs(idleMs)]
+    const limits = [nowMs - absoluteMs, nowMs - idleMs - this.#peers.seenLateMs]
     const swept = await (only === undefined
       ? query<SweptSession>(SWEEP, limits)
       : query<SweptSession>(SWEEP_ONE, [...limits, only]))

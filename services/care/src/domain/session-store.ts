@@ -150,9 +150,6 @@ export type ListenRows = {
   countElsewhere(uri: string, place: number): Promise<number>
 }
 
-/** Rows say when their session was last in use, at most this part of the idle time late: not every request writes. */
-export const SEEN_LATE_PART = 1 / 16
-
 /** Which sessions are over. */
 export type SessionSweep = {
   readonly idleMs: number

@@ -64,8 +64,6 @@ type Shared = {
   readonly onFailure: (error: unknown) => void
   /** Stores how far a session was told, so that a kill repeats no more than what came since. */
   readonly keepCarried: (session: McpSession, epoch: number) => void
-  /** Whether other processes serve the session, too. */
-  readonly hasOthers: () => boolean
 }
 
 type Opening = Pick<OpenStreamOptions, 'claims' | 'response'> & {
@@ -88,10 +86,12 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     session: this.session,
     ownScopes: this.options.claims.scopes,
   }
+  /** The newest position that the session's row has, or will have soon. */
+  #keptCarried = this.session.carried
   /** Everything before it was written, or is not for this listener. */
   #position = this.options.from
   /** Up to where it is told only what changed. */
-  #coalescedTo = this.options.isCoalesced ? this.options.follower.looks.sizes : undefined
+  #coalescedTo = this.options.isCoalesced ? this.options.follower.looks.reached : undefined
   #isReading = false
   /** What happened after the reader stopped accepting data, and up to where that is counted. */
   #late = { frames: 0, bytes: 0 }
@@ -106,6 +106,9 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   override keepAlive(): void {
     super.keepAlive()
     // As often: a row for each stream that has told something.
+    const { carried } = this.session
+    if (carried === this.#keptCarried) return
+    this.#keptCarried = carried
     this.options.keepCarried(this.session, this.options.epoch)
   }
 
@@ -131,7 +134,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   protected lastWords(reason: StreamEnd): string {
-    const isServed = reason === 'shutdown' && this.options.hasOthers()
+    const isServed = reason === 'shutdown' && this.options.follower.looks.hasOthers
     const retryMs = isServed ? SURVIVED_RETRY_MS : SURVIVED_RETRIES_MS[reason]
     return `retry: ${retryMs ?? this.#retryMs}\n\n`
   }
@@ -172,7 +175,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
         const to = this.#coalescedTo
         if (to === undefined && !isBefore(this.#position, follower.floor())) break
         const page = await (to === undefined
-          ? follower.pages.pageFor(this.#listener, this.#position, follower.looks.sizes)
+          ? follower.pages.pageFor(this.#listener, this.#position, follower.looks.reached)
           : follower.pages.newestFor(this.#listener, { from: this.#position, to }))
         if (this.isOver()) return
         if (this.#take(page)) this.#coalescedTo = undefined
@@ -230,11 +233,21 @@ export type StreamKeeper = ReturnType<typeof createStreamKeeper>
 
 export function createStreamKeeper(
   deps: Shared & {
+    readonly follower: JournalFollower
     /** Called when a stream has ended, with the session as it left it. */
     readonly onEnd: (ended: Pick<Opening, 'session' | 'epoch'>, reason: StreamEnd) => void
   },
 ) {
-  const streams = createOpenStreams<EventStream>({ ...deps, onTick: deps.follower.wake })
+  const pumpAll = async (): Promise<void> => {
+    let count = 0
+    for (const stream of streams.all()) {
+      // Other work runs between slices.
+      if (count > 0 && count % FAN_OUT_SLICE === 0) await nextTurn()
+      count += 1
+      stream.pump()
+    }
+  }
+  const streams = createOpenStreams<EventStream>({ ...deps, tell: pumpAll })
   const onEnd = (ended: EventStream, reason: StreamEnd): void => {
     const { session } = ended
     streams.delete(ended)
@@ -253,15 +266,6 @@ export function createStreamKeeper(
       stream.open()
       // It may stand behind what nobody has looked at yet.
       deps.follower.wake()
-    },
-    /** Has all streams write what is new, in slices between which other work runs. */
-    async pumpAll(): Promise<void> {
-      let count = 0
-      for (const stream of streams.all()) {
-        if (count > 0 && count % FAN_OUT_SLICE === 0) await nextTurn()
-        count += 1
-        stream.pump()
-      }
     },
   }
 }

@@ -20,15 +20,19 @@ afterEach(async () => {
 /** Nobody else writes. */
 const looksAt = (user: () => number) => ({
   reach: async () => undefined,
+  again: async () => undefined,
   isFresh: true,
-  get sizes() {
-    return { user: user(), assistant: store.journals.assistant.size }
+  hasOthers: false,
+  get reached() {
+    return { user: user(), assistant: store.journals.assistant.size, frames: 0 }
   },
 })
 
 /** A follower whose first read of the journals fails. */
 function followFailing() {
-  const said: { readonly versions: readonly number[]; readonly sinceMs: number }[] = []
+  const said: number[] = []
+  /** Seconds from when a version may have been written until it was told. */
+  const late: number[] = []
   const failures: unknown[] = []
   const behind = store.behind.bind(store)
   let reads = 0
@@ -42,24 +46,23 @@ function followFailing() {
     store,
     clock,
     serviceName: 'test',
-    isHeard: () => true,
-    tell: async (happenings, sinceMs) =>
-      void said.push({ versions: happenings.map(({ version }) => version), sinceMs }),
+    onFannedOut: (_audience, seconds) => late.push(seconds),
     onFailure: (error) => void failures.push(error),
   })
-  return { failures, follower, readCount: () => reads, said }
+  follower.join(async (happenings) => void said.push(...happenings.map(({ version }) => version)))
+  return { failures, follower, readCount: () => reads, said, late }
 }
 
 describe('a read of the journals that failed', () => {
   test('is made again at the next look, and what it tells counts from the first', async () => {
-    const { failures, follower, said } = followFailing()
+    const { failures, follower, late, said } = followFailing()
     await store.append(sampleRecord())
-    const sinceMs = clock.unixMs()
     follower.wake()
     await expect.poll(() => failures).toHaveLength(1)
     await clock.advanceMsSettled(30_000)
     follower.wake()
-    await expect.poll(() => said).toEqual([{ versions: [1], sinceMs }])
+    await expect.poll(() => late).toEqual([30])
+    expect(said).toEqual([1])
   })
 
   test('after chains were freed is made again, although nothing was written since', async () => {
@@ -80,12 +83,12 @@ test('a commit that is announced as a look ends is looked at', async () => {
     store,
     clock,
     serviceName: 'test',
-    isHeard: () => true,
-    tell: async (happenings) => void said.push(...happenings.map(({ version }) => version)),
+    onFannedOut: () => undefined,
     onFailure: (error) => {
       throw error
     },
   })
+  follower.join(async (happenings) => void said.push(...happenings.map(({ version }) => version)))
   follower.wake()
   await Promise.resolve()
   userSize = 1

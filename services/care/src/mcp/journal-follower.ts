@@ -5,6 +5,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isBefore, type Position } from '../domain/position.ts'
+import type { Audience } from '../wire/records.ts'
 import type { Happening } from './frames.ts'
 import { JournalPages, type Page, type PagesStore } from './journal-pages.ts'
 import type { SessionLooks } from './session-looks.ts'
@@ -17,30 +18,48 @@ export type JournalFollower = ReturnType<typeof createJournalFollower>
 type FollowerDeps = {
   readonly store: PagesStore
   /** Up to where everything may be told, and to whom. */
-  readonly looks: Pick<SessionLooks, 'isFresh' | 'reach' | 'sizes'>
+  readonly looks: Pick<SessionLooks, 'again' | 'hasOthers' | 'isFresh' | 'reach' | 'reached'>
   readonly serviceName: string
   readonly clock: Pick<Clock, 'unixMs'>
-  /** Whether anybody would be told. */
-  readonly isHeard: () => boolean
-  /** Something happened, by `sinceMs` at the latest: the streams stand behind. */
-  readonly tell: (happenings: readonly Happening[], sinceMs: number) => Promise<void>
+  /** All who hear of a version were told, so long after it may have been written. */
+  readonly onFannedOut: (audience: Audience, seconds: number) => void
   readonly onFailure: (error: unknown) => void
 }
 
+/** Has the streams of a kind, some of which are open, say what happened. */
+type Teller = (happenings: readonly Happening[]) => Promise<void>
+
+function createTellers({ clock, onFannedOut }: Pick<FollowerDeps, 'clock' | 'onFannedOut'>) {
+  const tellers = new Set<Teller>()
+  return {
+    areThere: () => tellers.size > 0,
+    /** From now on somebody hears by it. */
+    join: (tell: Teller): void => void tellers.add(tell),
+    leave: (tell: Teller): void => void tellers.delete(tell),
+    async tell(happenings: readonly Happening[], sinceMs: number): Promise<void> {
+      for (const tell of tellers) await tell(happenings)
+      const seconds = (clock.unixMs() - sinceMs) / 1_000
+      for (const { slot, version } of happenings)
+        if (version > 0) onFannedOut(slot.audience, seconds)
+    },
+  }
+}
+
 export function createJournalFollower(deps: FollowerDeps) {
-  const { clock, isHeard, looks, onFailure, store, tell } = deps
+  const { clock, looks, onFailure, store } = deps
+  const tellers = createTellers(deps)
   const pages = new JournalPages(store, deps.serviceName)
-  let end: Position = { ...looks.sizes, frames: 0 }
+  let end = looks.reached
   /** Everything from `floor` to `end`. */
   let [floor, recent]: [Position, readonly Happening[]] = [end, []]
   let [isLooking, isFreeDue, clears] = [false, false, 0]
   /** Since when something may have been written that nobody looked for. */
   let dueMs: number | undefined
 
-  const clear = (): void => {
+  const clear = (to = end): void => {
     clears += 1
     recent = []
-    floor = end
+    floor = end = to
   }
   const keep = (page: Page): void => {
     const all = [...recent, ...page.happenings]
@@ -52,12 +71,11 @@ export function createJournalFollower(deps: FollowerDeps) {
   const lookOnce = async (sinceMs: number): Promise<void> => {
     const wasFresh = looks.isFresh
     await looks.reach()
-    const to = looks.sizes
-    if (!isHeard()) end = { ...to, frames: 0 }
-    if (!isHeard()) return clear()
+    const to = looks.reached
+    if (!tellers.areThere()) return clear(to)
     if (countVersions(to) <= countVersions(end) && !isFreeDue)
       // Streams have waited for a look.
-      return wasFresh ? undefined : tell([], sinceMs)
+      return wasFresh ? undefined : tellers.tell([], sinceMs)
     const clearsBefore = clears
     const page = await pages.everything(end, to)
     if (clears !== clearsBefore || countVersions(page.end) < countVersions(to)) dueMs = sinceMs
@@ -65,7 +83,7 @@ export function createJournalFollower(deps: FollowerDeps) {
     if (clears !== clearsBefore) return
     isFreeDue = false
     keep(page)
-    await tell(page.happenings, sinceMs)
+    await tellers.tell(page.happenings, sinceMs)
   }
   const look = async (): Promise<void> => {
     isLooking = true
@@ -97,6 +115,7 @@ export function createJournalFollower(deps: FollowerDeps) {
     /** What is kept from a position on, which is not before `floor`. */
     keptFrom: (from: Position): readonly Happening[] =>
       recent.slice(recent.findLastIndex(({ end: reached }) => !isBefore(from, reached)) + 1),
+    ...tellers,
     /** Something may have been written. */
     wake,
     /** Chains were erased or freed: nothing of them may be told from memory. */

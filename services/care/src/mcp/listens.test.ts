@@ -229,6 +229,7 @@ const stalled = (limits: Partial<McpLimits>) => {
     isRevoked: () => false,
     lastResult: (meta) => meta,
     onUpdate: (uri) => heard.push(uri),
+    follower: { join: () => undefined, leave: () => undefined, wake: () => undefined },
     place: () => 0,
     onEnd: (reason) => ends.push(reason),
   })

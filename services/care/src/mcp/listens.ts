@@ -11,6 +11,7 @@ import type { ListenRows } from '../domain/session-store.ts'
 import { listenParams } from '../wire/mcp.ts'
 import { type ChainSlot, chainUri } from '../wire/record-uri.ts'
 import type { Happening } from './frames.ts'
+import type { JournalFollower } from './journal-follower.ts'
 import {
   createOpenStreams,
   OpenStream,
@@ -153,12 +154,20 @@ export function createListens(
     /** Those of all processes. */
     readonly rows: ListenRows
     readonly onEnd: (reason: StreamEnd) => void
-    /** Called about every second while there are listens. */
-    readonly onTick?: () => void
+    readonly follower: Pick<JournalFollower, 'join' | 'leave' | 'wake'>
   },
 ) {
   const { limits, rows } = deps
-  const listens = createOpenStreams<Listen>(deps)
+  const tell = (happening: Happening): void => {
+    const concerned = happening.changesList ? listens.all() : (byUri.get(happening.uri) ?? [])
+    for (const listen of concerned) listen.tell(happening)
+  }
+  const listens = createOpenStreams<Listen>({
+    ...deps,
+    tell: async (happenings) => {
+      for (const happening of happenings) tell(happening)
+    },
+  })
   const byUri = new Map<string, Set<Listen>>()
   const ofSub = (sub: string): number =>
     [...listens.all()].filter(({ options }) => options.claims.sub === sub).length
@@ -197,10 +206,7 @@ export function createListens(
     following: (slot: ChainSlot, place: number): number =>
       [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot, place)).length,
     /** Announces what happened. */
-    tell(happening: Happening): void {
-      const concerned = happening.changesList ? listens.all() : (byUri.get(happening.uri) ?? [])
-      for (const listen of concerned) listen.tell(happening)
-    },
+    tell,
     subscriptions: () => [...byUri.values()].reduce((sum, { size }) => sum + size, 0),
   }
 }

@@ -2,7 +2,6 @@
 
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { ServiceApp } from '@tallystick/service-kit'
-import { countVersions } from '../domain/position.ts'
 import { RecordStoreUnavailable, type TopicName } from '../domain/record-store.ts'
 import { READ_SCOPES } from '../domain/scopes.ts'
 import type { SessionStore, StoredUnheard } from '../domain/session-store.ts'
@@ -24,19 +23,16 @@ import { createChangeCursors } from './change-cursors.ts'
 import { registerMethods } from './dispatch.ts'
 import { createEventIds } from './event-ids.ts'
 import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
-import type { Happening } from './frames.ts'
 import { createJournalFollower, type JournalFollower } from './journal-follower.ts'
-import type { Sizes } from './journal-pages.ts'
 import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
 import type { Listens } from './listens.ts'
 import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
-import type { McpSession } from './mcp-session.ts'
 import { type ModernExtensions, openModern } from './modern-route.ts'
 import type { StreamEnd } from './open-stream.ts'
 import { createRecordAudio } from './record-audio.ts'
 import { RecordIndex } from './record-index.ts'
 import { createSessionHub } from './session-hub.ts'
-import { type SessionEnd, SessionRegistry } from './session-registry.ts'
+import { type SessionEnd, SessionRegistry, type SessionRegistryDeps } from './session-registry.ts'
 import { SessionServer } from './session-server.ts'
 import type { McpServices } from './visible-records.ts'
 
@@ -100,9 +96,10 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const flush = createFlush(sessions, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
   const onProblem = (error: unknown): void => reportUnstored(error, observe)
-  const { place, registry, restored } = await openRegistry(deps, {
+  const { registry, restored } = await openRegistry(deps, {
     limits,
-    observe,
+    onProblem,
+    busy: () => server.busy(),
     onForgotten: () => listens.endAll('forgotten'),
     onEnd: (session, reason) => {
       server.release(session)
@@ -114,22 +111,19 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const follower = createJournalFollower({
     ...reading,
     looks: registry.looks,
-    isHeard: () => streams.count() + listens.count() > 0,
-    tell: (news, sinceMs) => tellAll(news, { clock, streams, listens, observe, sinceMs }),
+    onFannedOut: (audience, seconds) => observe({ kind: 'fanned-out', audience, seconds }),
   })
   const unheard = openUnheard(deps, {
     waitMs: limits.unheardMs,
     onAlert: (stored) => observe({ kind: 'unheard', correction: shownUnheard(stored) }),
     onFailure,
   })
-  const streamed = { clock, limits, isRevoked, onFailure }
+  const streamed = { clock, limits, isRevoked, onFailure, follower }
   const streams = createStreamKeeper({
     ...streamed,
-    follower,
     eventIds,
     chance: deps.chance,
     onUpdate: unheard.heard,
-    hasOthers: () => registry.looks.hasOthers,
     keepCarried: (session, epoch) => registry.keepCarried(session, epoch),
     onEnd: ({ epoch, session }, reason) => {
       registry.fallSilent(session, epoch)
@@ -146,10 +140,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     bearer: guards.modernBearer,
     extensions: deps.extensions,
     onEnd: (reason) => observe({ kind: 'stream-ended', reason }),
-    place,
     rows: sessions.listens,
-    catchUp: () => registry.looks.again(),
-    onTick: follower.wake,
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   await unheard.restore(restored, store)
@@ -226,50 +217,20 @@ const watchOthers = (
 /** Enters among the processes that serve the sessions. */
 async function openRegistry(
   { clock, random, sessions, store }: McpEndpointDeps,
-  on: Pick<McpServices, 'limits'> & {
-    readonly observe: Observe
-    readonly onEnd: (session: McpSession, reason: SessionEnd) => void
-    readonly onForgotten: () => void
-  },
+  on: Pick<SessionRegistryDeps, 'limits' | 'busy' | 'onEnd' | 'onForgotten' | 'onProblem'>,
 ) {
-  const { limits, observe, onEnd, onForgotten } = on
   const { assistant, user } = store.journals
-  const sizes = (): Sizes => ({ user: user.size, assistant: assistant.size })
-  await sessions.enter(sizes())
+  await sessions.enter({ user: user.size, assistant: assistant.size })
   const restored = await sessions.restore()
   const registry = new SessionRegistry({
+    ...on,
     clock,
-    limits,
     store: sessions,
-    sizes,
-    learnSizes: async (to) => {
-      if (countVersions(to) > countVersions(sizes())) await store.catchUp()
-    },
+    records: store,
     randomBytes: random,
-    onProblem: (error) => reportUnstored(error, observe),
-    onForgotten,
-    onEnd,
   })
   registry.restore(restored)
-  return { registry, restored, place: () => countVersions(sizes()) }
-}
-
-type Telling = Pick<McpParts, 'listens' | 'streams'> &
-  Pick<McpServices, 'clock'> & {
-    readonly observe: (event: McpEvent) => void
-    readonly sinceMs: number
-  }
-
-/** Has all streams and listens write what happened, and reports how long that took since it was durable. */
-async function tellAll(
-  happenings: readonly Happening[],
-  { clock, listens, observe, sinceMs, streams }: Telling,
-): Promise<void> {
-  for (const happening of happenings) listens.tell(happening)
-  await streams.pumpAll()
-  const seconds = (clock.unixMs() - sinceMs) / 1_000
-  for (const { slot, version } of happenings)
-    if (version > 0) observe({ kind: 'fanned-out', audience: slot.audience, seconds })
+  return { registry, restored }
 }
 
 type McpParts = {

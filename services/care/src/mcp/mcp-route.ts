@@ -40,7 +40,7 @@ import type { McpSession } from './mcp-session.ts'
 import type { SessionRegistry } from './session-registry.ts'
 import type { SessionServer } from './session-server.ts'
 
-type McpRouteDeps = AdmissionDeps & {
+type McpRouteParts = AdmissionDeps & {
   readonly registry: SessionRegistry
   readonly streams: Pick<StreamKeeper, 'open'>
   readonly follower: Pick<JournalFollower, 'pages' | 'looks'>
@@ -49,6 +49,11 @@ type McpRouteDeps = AdmissionDeps & {
   readonly replayBeyond: ReplayBeyond
   readonly limits: McpLimits
   readonly server: Pick<SessionServer, 'ask' | 'tell'>
+}
+
+type McpRouteDeps = McpRouteParts & {
+  /** The newest GET of a session while it is judged: it wins over those that still are. */
+  readonly judged: WeakMap<McpSession, FastifyRequest>
 }
 
 /** It is unknown (care.md), or what changed since is told, once for each record. */
@@ -62,7 +67,8 @@ const KNOWN_VERSIONS: ReadonlySet<string> = new Set([...LEGACY_REVISIONS, MODERN
 /** When a client may hope for a free session. */
 const TOO_MANY_RETRY_SECONDS = 30
 
-export function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): void {
+export function addMcpRoute(app: ServiceApp, parts: McpRouteParts): void {
+  const deps = { ...parts, judged: new WeakMap() }
   const POST = { ...DOCUMENTATION, body: mcpMessage }
   const schemas = { POST, GET: DOCUMENTATION, DELETE: DOCUMENTATION }
   addMcpPath(app, { ...deps, url: '/mcp', schemas }, (admitted) => takeOver({ deps, ...admitted }))
@@ -179,30 +185,30 @@ function startOfStream({ deps, request }: McpCall, session: McpSession): Positio
   if (eventId === undefined) return session.carried
   const from = deps.eventIds.read(session.number, eventId)
   // Beyond the journals: they were put back from a backup.
-  return from !== undefined && isWithinSizes(from, deps.follower.looks.sizes) ? from : undefined
+  return from !== undefined && isWithinSizes(from, deps.follower.looks.reached) ? from : undefined
 }
 
 async function handleGet(call: McpCall): Promise<void> {
   const session = await findSession(call)
   if (session === undefined) return
   const { claims, deps, reply, request } = call
-  const { follower, limits, streams } = deps
+  const { follower, judged, limits, streams } = deps
   const from = startOfStream(call, session)
   if (from === undefined) return sendRefusal(reply, REFUSALS.unknownEvent)
-  session.opening += 1
-  const { opening } = session
+  judged.set(session, request)
   const headers = { 'mcp-session-id': session.id }
   const listener = { session, ownScopes: claims.scopes }
-  const range = { from, to: follower.looks.sizes }
+  const range = { from, to: follower.looks.reached }
   const isCoalesced =
-    isBefore(from, { ...range.to, frames: 0 }) &&
+    isBefore(from, range.to) &&
     (await follower.pages.isBeyond(listener, range, limits.replayFramesMax))
+  const isNewest = judged.get(session) === request
+  if (isNewest) judged.delete(session)
   // Without an id nothing was promised. With one, a gap must not go unnoticed.
   const isPromised = headerOf(request, 'last-event-id') !== undefined
   if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
     return sendRefusal(reply, REFUSALS.unknownEvent)
-  // A newer GET has come meanwhile.
-  if (session.opening !== opening) return void openEventStream(reply, headers)?.end(TAKEN_OVER)
+  if (!isNewest) return void openEventStream(reply, headers)?.end(TAKEN_OVER)
   const taken = await deps.registry.takeStream(session)
   if (taken === undefined) return sendRefusal(reply, REFUSALS.unknownSession)
   const epoch = taken.streamEpoch

@@ -20,6 +20,7 @@ import {
   type RpcRequest,
 } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
+import { placeBehind } from '../domain/record-store.ts'
 import { reachOf, scopeOf } from '../domain/scopes.ts'
 import type { ListenRows } from '../domain/session-store.ts'
 import { insufficientScope } from '../errors.ts'
@@ -34,6 +35,7 @@ import {
   headerOf,
 } from './admission.ts'
 import { type McpMethod, RECORD_METHODS, runMethod } from './dispatch.ts'
+import type { JournalFollower } from './journal-follower.ts'
 import {
   openEventStream,
   REFUSALS,
@@ -86,12 +88,11 @@ type ModernParts = AdmissionDeps & {
   readonly isRevoked: IsRevoked
   readonly onFailure: (error: unknown) => void
   readonly onEnd: (reason: StreamEnd) => void
-  readonly place: () => number
   /** Listens of all processes. */
   readonly rows: ListenRows
-  /** Learns what other processes have written until now. */
-  readonly catchUp: () => Promise<void>
-  readonly onTick: () => void
+  readonly follower: Pick<JournalFollower, 'join' | 'leave' | 'wake'> & {
+    readonly looks: Pick<JournalFollower['looks'], 'again'>
+  }
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i
@@ -112,6 +113,7 @@ export function openModern(services: McpServices, parts: ModernParts) {
     limits,
     lastResult: (_meta) => completeResult({ _meta }, serverInfo),
     onUpdate: services.unheard.heard,
+    place: () => placeBehind(services.store.journals),
   })
   const methods = { ...extensions?.methods, ...records, 'server/discover': discover }
   const deps: ModernRouteDeps = { ...parts, services, methods, listens, serverInfo }
@@ -164,7 +166,8 @@ async function serve(deps: ModernRouteDeps, admitted: Admitted, body: Uint8Array
   const run = method === 'subscriptions/listen' ? listen : answer
   try {
     const result = await runMethod(async () => {
-      await deps.catchUp()
+      // What other processes have written until now.
+      await deps.follower.looks.again()
       return run(deps, admitted, message)
     }, deps.onFailure)
     if (result !== undefined) sendAnswer({ request, reply }, { jsonrpc: '2.0', id, result })

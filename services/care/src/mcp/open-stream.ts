@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import type { IsRevoked, TokenClaims } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
+import type { JournalFollower } from './journal-follower.ts'
 import type { McpLimits } from './limits.ts'
 
 export type StreamEnd =
@@ -135,9 +136,11 @@ const TICK_MS = 1_000
 export function createOpenStreams<Stream extends OpenStream>(deps: {
   readonly clock: Clock
   readonly limits: Pick<McpLimits, 'keepAliveMs'>
-  readonly onTick?: () => void
+  readonly follower: Pick<JournalFollower, 'join' | 'leave' | 'wake'>
+  /** Has them say what happened. */
+  readonly tell: Parameters<JournalFollower['join']>[0]
 }) {
-  const { clock, limits } = deps
+  const { clock, follower, limits, tell } = deps
   /** Each with a number, which spreads the keep-alives of many over time. */
   const streams = new Map<Stream, number>()
   // Keep-alives are spread over this many ticks, so that ten thousand streams are not written to at once.
@@ -151,7 +154,7 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
     tickCount += 1
     for (const [stream, number] of streams)
       if (!stream.isOver() && (number + tickCount) % ticksPerRound === 0) stream.keepAlive()
-    deps.onTick?.()
+    follower.wake()
     arm()
   }
   const arm = (): void => {
@@ -161,6 +164,7 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
   return {
     all: () => streams.keys(),
     add(stream: Stream): void {
+      if (streams.size === 0) follower.join(tell)
       opened += 1
       streams.set(stream, opened)
       arm()
@@ -170,6 +174,7 @@ export function createOpenStreams<Stream extends OpenStream>(deps: {
       streams.delete(stream)
       framesSentByEnded += stream.framesSent
       if (streams.size > 0) return
+      follower.leave(tell)
       cancelTick?.()
       cancelTick = undefined
     },

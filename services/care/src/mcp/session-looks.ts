@@ -2,16 +2,15 @@
  * Looks at what other processes changed: one at a time, shared by all who ask before it begins. What may be told, and to whom,
  * is as of the last one.
  */
-import { countVersions } from '../domain/position.ts'
+import { countVersions, type Position } from '../domain/position.ts'
+import type { RecordStore } from '../domain/record-store.ts'
 import type { SessionLook, SessionStore } from '../domain/session-store.ts'
 import type { Sizes } from './journal-pages.ts'
 
 type SessionLooksDeps = {
   readonly store: Pick<SessionStore, 'look' | 'isShared'>
-  /** Sizes of the journals as far as this process knows. */
-  readonly sizes: () => Sizes
-  /** Has this process know that much of the journals. */
-  readonly learnSizes: (sizes: Sizes) => Promise<void>
+  /** Their journals, as far as this process knows. */
+  readonly records: Pick<RecordStore, 'catchUp' | 'journals'>
   readonly adopt: (look: SessionLook) => Promise<void>
 }
 
@@ -23,8 +22,8 @@ export class SessionLooks {
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
   #beganAtMs = Number.NEGATIVE_INFINITY
-  /** Every change that was answered before the last version of these was written is adopted. */
-  sizes: Sizes
+  /** Every change that was answered before the last version in front of it was written is adopted. */
+  reached: Position
   /** Whether other processes serve the same sessions. */
   hasOthers = false
   /** Whether anybody listens at those. */
@@ -32,7 +31,12 @@ export class SessionLooks {
 
   constructor(deps: SessionLooksDeps) {
     this.#deps = deps
-    this.sizes = deps.sizes()
+    this.reached = { ...this.sizes, frames: 0 }
+  }
+
+  get sizes(): Sizes {
+    const { assistant, user } = this.#deps.records.journals
+    return { user: user.size, assistant: assistant.size }
   }
 
   /** Whether the last look is young enough to tell by: a process that slept must not speak for streams that others have now. */
@@ -42,7 +46,7 @@ export class SessionLooks {
 
   /** Looks, after what is under way, unless the only process has told of all versions. Rejects with `RecordStoreUnavailable`. */
   async again(): Promise<void> {
-    const isBehind = countVersions(this.#deps.sizes()) > countVersions(this.sizes)
+    const isBehind = countVersions(this.sizes) > countVersions(this.reached)
     if (isBehind || this.#deps.store.isShared) await this.#lookAgain()
   }
 
@@ -58,8 +62,8 @@ export class SessionLooks {
   }
 
   /** Looks until the version of a place is behind a look, or all that this process knows of. */
-  async reach(place = countVersions(this.#deps.sizes()) - 1): Promise<void> {
-    while (countVersions(this.sizes) <= place || !this.isFresh)
+  async reach(place = countVersions(this.sizes) - 1): Promise<void> {
+    while (countVersions(this.reached) <= place || !this.isFresh)
       await (this.#current ?? this.#begin())
   }
 
@@ -72,15 +76,18 @@ export class SessionLooks {
   }
 
   async #look(): Promise<void> {
-    const { adopt, learnSizes, store } = this.#deps
+    const { adopt, records, store } = this.#deps
     const beganAtMs = performance.now()
-    const known = this.#deps.sizes()
+    const known = this.sizes
     const look = await store.look()
     this.hasOthers = look.hasOthers
     this.hasListensElsewhere = look.hasListensElsewhere
     await adopt(look)
-    if (look.sizes !== undefined) await learnSizes(look.sizes)
-    this.sizes = look.sizes ?? known
+    const { assistant, user } = look.sizes ?? known
+    if (user + assistant > countVersions(this.sizes)) await records.catchUp()
+    // Shared by all sessions that begin there.
+    if (countVersions(this.reached) !== user + assistant)
+      this.reached = { user, assistant, frames: 0 }
     this.#beganAtMs = beganAtMs
   }
 }

@@ -3,7 +3,7 @@ import { manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openSessionStore } from '../adapters/session-commits.ts'
 import { openSqliteSideRows } from '../adapters/side-rows.ts'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import type { SessionStore } from '../domain/session-store.ts'
 import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import type { McpSession } from './mcp-session.ts'
@@ -17,6 +17,10 @@ let store: SessionStore
 let registry: SessionRegistry
 let session: McpSession
 let fill = 1
+const journals = {
+  user: { size: 3 },
+  assistant: { size: 4 },
+} as unknown as RecordStore['journals']
 const openRegistry = async (
   sessions: SessionStore,
   limits = DEFAULT_MCP_LIMITS,
@@ -25,10 +29,10 @@ const openRegistry = async (
     clock,
     limits,
     store: sessions,
-    sizes: () => ({ user: 3, assistant: 4 }),
-    learnSizes: async () => undefined,
+    records: { journals, catchUp: async () => undefined },
     randomBytes: (size) => new Uint8Array(size).fill(fill++),
     onProblem: () => undefined,
+    busy: () => [],
     onForgotten: () => undefined,
     onEnd: () => undefined,
   })

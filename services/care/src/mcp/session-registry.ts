@@ -5,13 +5,12 @@
  * method, so that nothing of it is left behind.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { countVersions, isBefore } from '../domain/position.ts'
-import { RecordStoreUnavailable } from '../domain/record-store.ts'
+import { isBefore } from '../domain/position.ts'
+import { placeBehind, type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
 import {
   type ChangeOutcome,
   type RestoredSessions,
-  SEEN_LATE_PART,
   type SessionChange,
   type SessionLook,
   type SessionStore,
@@ -19,7 +18,6 @@ import {
 } from '../domain/session-store.ts'
 import type { LogLevel } from '../wire/mcp.ts'
 import { parseRecordUri } from '../wire/record-uri.ts'
-import type { Sizes } from './journal-pages.ts'
 import type { McpLimits } from './limits.ts'
 import { McpSession } from './mcp-session.ts'
 import { SessionLooks } from './session-looks.ts'
@@ -27,16 +25,15 @@ import { SubscriptionIndex } from './subscription-index.ts'
 
 export type SessionEnd = 'deleted' | 'idle' | 'too-old' | 'elsewhere'
 
-type SessionRegistryDeps = {
+export type SessionRegistryDeps = {
   readonly clock: Clock
   readonly limits: McpLimits
   readonly store: SessionStore
-  /** Sizes of the journals, as far as this process knows: where a subscription begins. */
-  readonly sizes: () => Sizes
-  /** Has this process know that much of the journals. */
-  readonly learnSizes: (sizes: Sizes) => Promise<void>
+  readonly records: Pick<RecordStore, 'catchUp' | 'journals'>
   readonly randomBytes: (size: number) => Uint8Array
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
+  /** Those with requests in flight. */
+  readonly busy: () => Iterable<McpSession>
   /** The others took this process for dead. */
   readonly onForgotten: () => void
   /** A change was refused, or a sweep failed; the next one is made all the same. */
@@ -45,8 +42,12 @@ type SessionRegistryDeps = {
 
 /** 192 bits, so guessing one is out of the question, although the id alone opens nothing. */
 const SESSION_ID_BYTES = 24
-/** A session's number, which its event ids hold. */
-const NUMBER_BYTES = 4
+/** A session's number, which its event ids hold: the first bits of its id, as many as V8 takes for a small integer. */
+function numberIn(id: string): number {
+  const first = Buffer.alloc(4)
+  first.write(id, 'base64url')
+  return first.readUInt32BE() >>> 1
+}
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
 
@@ -56,31 +57,36 @@ type TakenStream = Pick<StoredSession, 'streamEpoch'>
 export class SessionRegistry {
   readonly subscriptions = new SubscriptionIndex()
   readonly #deps: SessionRegistryDeps
-  readonly #byId = new Map<string, McpSession>()
+  readonly #beganAtMs: number
   readonly #byNumber = new Map<number, McpSession>()
   readonly #countBySub = new Map<string, number>()
   /** Principals of the sessions that are being opened here, by number. */
   readonly #opening = new Map<number, string>()
+  /** Those whose rows have other scopes. */
+  readonly #unsaved = new Set<McpSession>()
+  /** Rows say of all uses before it. */
+  #sweptMs = 0
   #cancelSweep: (() => void) | undefined
   readonly looks: SessionLooks
 
   constructor(deps: SessionRegistryDeps) {
     this.#deps = deps
+    this.#beganAtMs = deps.clock.unixMs()
     this.looks = new SessionLooks({ ...deps, adopt: (look) => this.#adoptLook(look) })
   }
 
   get count(): number {
-    return this.#byId.size
+    return this.#byNumber.size
   }
 
   all(): Iterable<McpSession> {
-    return this.#byId.values()
+    return this.#byNumber.values()
   }
 
   /** Takes over what is stored, and nothing else. */
   restore({ sessions }: Pick<RestoredSessions, 'sessions'>): void {
     const stored = new Set(sessions.map(({ number }) => number))
-    for (const session of this.#byNumber.values())
+    for (const session of this.all())
       if (!stored.has(session.number)) this.#end(session, 'elsewhere')
     for (const row of sessions) this.#adoptRow(row)
   }
@@ -98,10 +104,10 @@ export class SessionRegistry {
 
   /** The others took this process for dead: what it was to be told is gone, and its streams may be others'. */
   async #enterAnew(): Promise<void> {
-    const { sizes, store } = this.#deps
-    for (const session of this.#byId.values()) session.stream?.end('forgotten')
+    const { store } = this.#deps
+    for (const session of this.all()) session.stream?.end('forgotten')
     this.#deps.onForgotten()
-    await store.enter(sizes())
+    await store.enter(this.looks.sizes)
     this.restore(await store.restore())
   }
 
@@ -109,12 +115,12 @@ export class SessionRegistry {
   async open({ sub, scopes }: Principal): Promise<McpSession | undefined> {
     await this.looks.again()
     if (!this.#hasRoom(sub)) return undefined
-    const number = this.#drawNumber()
-    this.#opening.set(number, sub)
+    const id = this.#drawId()
+    this.#opening.set(numberIn(id), sub)
     try {
-      return await this.#openAs(number, { sub, scopes })
+      return await this.#openAs(id, { sub, scopes })
     } finally {
-      this.#opening.delete(number)
+      this.#opening.delete(numberIn(id))
     }
   }
 
@@ -123,14 +129,13 @@ export class SessionRegistry {
     const opening = [...this.#opening].filter(([number]) => !this.#byNumber.has(number))
     const ofSub = opening.filter(([, opener]) => opener === sub).length
     const open = this.#countBySub.get(sub) ?? 0
-    return this.#byId.size + opening.length < sessionsMax && open + ofSub < sessionsPerSubMax
+    return this.count + opening.length < sessionsMax && open + ofSub < sessionsPerSubMax
   }
 
-  async #openAs(number: number, { sub, scopes }: Principal): Promise<McpSession | undefined> {
-    const { limits, clock, randomBytes } = this.#deps
-    const id = Buffer.from(randomBytes(SESSION_ID_BYTES)).toString('base64url')
-    const carried = { ...this.looks.sizes, frames: 0 }
-    const opened = { number, id, sub, scopes, carried }
+  async #openAs(id: string, { sub, scopes }: Principal): Promise<McpSession | undefined> {
+    const { limits, clock } = this.#deps
+    const number = numberIn(id)
+    const opened = { number, id, sub, scopes, carried: this.looks.reached }
     const perSubMax = limits.sessionsPerSubMax
     const outcome = await this.#commit({ kind: 'opened', session: number, opened, perSubMax })
     if (outcome.kind !== 'done') return undefined
@@ -138,18 +143,16 @@ export class SessionRegistry {
     if (known !== undefined) return known
     const createdAtMs = clock.unixMs()
     const counted = { changes: outcome.changes, streamEpoch: 0, silentSinceMs: createdAtMs }
-    const session = new McpSession({ ...opened, ...counted, createdAtMs }, createdAtMs)
-    this.#add(session)
-    return session
+    return this.#add({ ...opened, ...counted, createdAtMs })
   }
 
   /** The session with that id, wherever it was opened, unless it has expired. */
   async find(id: string): Promise<McpSession | undefined> {
     await this.looks.again()
-    const session = this.#byId.get(id)
-    if (session === undefined) return undefined
+    const session = this.#byNumber.get(numberIn(id))
+    if (session?.id !== id) return undefined
     if (this.#isOver(session)) await this.#sweep(session)
-    return session.isEnded ? undefined : session
+    return this.#isOpen(session) ? session : undefined
   }
 
   /**
@@ -158,41 +161,42 @@ export class SessionRegistry {
    */
   async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
     this.touch(session)
+    const { number, scopes: before } = session
     session.scopes = scopes
-    const { keptScopes, number } = session
-    if (keptScopes === scopes) return
-    if (keptScopes.length === scopes.length && scopes.every((scope) => keptScopes.includes(scope)))
-      return
+    const isSame =
+      before === scopes ||
+      (before.length === scopes.length && scopes.every((scope) => before.includes(scope)))
+    if (isSame && !this.#unsaved.has(session)) return
+    this.#unsaved.add(session)
     const lost = [...(session.subscriptions?.keys() ?? [])].filter((uri) => {
       const slot = parseRecordUri(uri)?.slot
       return slot !== undefined && !mayRead(scopes, slot)
     })
     await this.#change(session, { kind: 'scopes', session: number, scopes, lost }, () => {
-      session.keptScopes = scopes
+      if (session.scopes === scopes) this.#unsaved.delete(session)
       for (const uri of lost) this.subscriptions.remove(session, uri)
     })
   }
 
   /** Records that a session is in use. */
   touch(session: McpSession): void {
-    session.lastSeenMs = this.#deps.clock.unixMs()
+    session.seenMs = this.#nowMs()
   }
 
   /** A stream of a session has just ended here. */
   fallSilent(session: McpSession, epoch: number): void {
     this.touch(session)
-    if (session.isEnded || epoch !== session.streamEpoch) return
-    session.silentSinceMs = session.lastSeenMs
+    if (!this.#isOpen(session) || epoch !== session.streamEpoch) return
+    session.silentMs = session.seenMs
     this.keepCarried(session, epoch)
     this.#deps.store.save([{ kind: 'left', session: session.number, epoch }])
   }
 
-  /** Stores how far the newest stream of a session has told, if that has changed; nobody waits for it. */
+  /** Stores how far the newest stream of a session has told; nobody waits for it. */
   keepCarried(session: McpSession, epoch: number): void {
-    const { carried, isEnded, number } = session
-    if (isEnded || epoch !== session.streamEpoch || carried === session.keptCarried) return
-    session.keptCarried = carried
-    this.#deps.store.save([{ kind: 'carried', session: number, epoch, carried }])
+    const { carried, number } = session
+    if (this.#isOpen(session) && epoch === session.streamEpoch)
+      this.#deps.store.save([{ kind: 'carried', session: number, epoch, carried }])
   }
 
   /**
@@ -203,13 +207,14 @@ export class SessionRegistry {
     let outcome: ChangeOutcome
     try {
       outcome = await this.#change(session, { kind: 'stream', session: session.number }, () => {
-        session.silentSinceMs = undefined
+        session.silentMs = undefined
       })
     } catch (error) {
       if (!(error instanceof RecordStoreUnavailable)) throw error
       return session
     }
-    if (outcome.kind !== 'done' || outcome.stream === undefined || session.isEnded) return undefined
+    if (outcome.kind !== 'done' || outcome.stream === undefined || !this.#isOpen(session))
+      return undefined
     const { carried, streamEpoch } = outcome.stream
     this.#notice(session, { carried, streamEpoch })
     return { streamEpoch }
@@ -217,21 +222,20 @@ export class SessionRegistry {
 
   /** Sessions that follow something, a URI or anything, and have had no stream for too long, each since when (C36). */
   silent(uri?: string): readonly { readonly session: McpSession; readonly sinceMs: number }[] {
-    const { clock, limits } = this.#deps
-    const sinceMs = clock.unixMs() - limits.silentMs
+    const beforeMs = this.#nowMs() - this.#deps.limits.silentMs
     const following = uri === undefined ? this.all() : this.subscriptions.of(uri)
     return [...following].flatMap((session) => {
-      const { silentSinceMs = Number.POSITIVE_INFINITY, stream, subscriptions } = session
-      const isSilent = stream === undefined && subscriptions !== undefined
-      return isSilent && silentSinceMs < sinceMs ? [{ session, sinceMs: silentSinceMs }] : []
+      const { silentMs = Number.POSITIVE_INFINITY, stream, subscriptions } = session
+      const isSilent = stream === undefined && subscriptions !== undefined && silentMs < beforeMs
+      return isSilent ? [{ session, sinceMs: this.#beganAtMs + silentMs }] : []
     })
   }
 
   /** Subscribes a session, which is told of what is written from now on; false if it has too many subscriptions. */
   async subscribe(session: McpSession, uri: string): Promise<boolean> {
-    const { limits, sizes } = this.#deps
+    const { limits, records } = this.#deps
     const max = limits.subscriptionsPerSessionMax
-    const place = (): number => countVersions(sizes())
+    const place = (): number => placeBehind(records.journals)
     const change = { kind: 'subscribed', session: session.number, uri, max, place } as const
     const outcome = await this.#change(session, change, ({ since }) => {
       if (since !== undefined) this.subscriptions.add(session, uri, since)
@@ -273,7 +277,7 @@ export class SessionRegistry {
     adopt: (done: Extract<ChangeOutcome, { kind: 'done' }>) => void,
   ): Promise<ChangeOutcome> {
     const outcome = await this.#commit(change)
-    if (session.isEnded) return outcome
+    if (!this.#isOpen(session)) return outcome
     if (outcome.kind === 'gone') this.#end(session, 'elsewhere')
     if (outcome.kind !== 'done' || outcome.changes <= session.changes) return outcome
     if (outcome.changes === session.changes + 1) {
@@ -291,10 +295,11 @@ export class SessionRegistry {
   #adoptRow(row: StoredSession): void {
     const known = this.#byNumber.get(row.number)
     if (known !== undefined && row.changes <= known.changes) return
-    const session = known ?? new McpSession(row, this.#deps.clock.unixMs())
-    if (known === undefined) this.#add(session)
+    const session = known ?? this.#add(row)
     const { changes, logLevel, scopes, silentSinceMs } = row
-    Object.assign(session, { changes, logLevel, scopes, keptScopes: scopes, silentSinceMs })
+    const silentMs = silentSinceMs === undefined ? undefined : silentSinceMs - this.#beganAtMs
+    Object.assign(session, { changes, logLevel, scopes, silentMs })
+    this.#unsaved.delete(session)
     this.subscriptions.replace(session, row.subscriptions)
     this.#notice(session, row)
   }
@@ -311,16 +316,15 @@ export class SessionRegistry {
   }
 
   #end(session: McpSession, reason: SessionEnd): void {
-    if (session.isEnded) return
-    session.isEnded = true
-    this.#byId.delete(session.id)
+    if (!this.#isOpen(session)) return
     this.#byNumber.delete(session.number)
+    this.#unsaved.delete(session)
     const left = (this.#countBySub.get(session.sub) ?? 1) - 1
     if (left === 0) this.#countBySub.delete(session.sub)
     else this.#countBySub.set(session.sub, left)
     for (const uri of session.subscriptions?.keys() ?? []) this.subscriptions.remove(session, uri)
     session.stream?.end('session-ended')
-    if (this.#byId.size === 0) this.stop()
+    if (this.count === 0) this.stop()
     this.#deps.onEnd(session, reason)
   }
 
@@ -330,18 +334,27 @@ export class SessionRegistry {
     this.#cancelSweep = undefined
   }
 
-  #add(session: McpSession): void {
-    this.#byId.set(session.id, session)
+  #isOpen(session: McpSession): boolean {
+    return this.#byNumber.get(session.number) === session
+  }
+
+  #nowMs(): number {
+    return this.#deps.clock.unixMs() - this.#beganAtMs
+  }
+
+  #add(stored: Omit<StoredSession, 'subscriptions'>): McpSession {
+    const session = new McpSession(stored, this.#beganAtMs, this.#nowMs())
     this.#byNumber.set(session.number, session)
     this.#countBySub.set(session.sub, (this.#countBySub.get(session.sub) ?? 0) + 1)
     this.#armSweep()
+    return session
   }
 
   /** At random, so that an event id of a session that is gone is none of a new one. */
-  #drawNumber(): number {
+  #drawId(): string {
     for (;;) {
-      const number = Buffer.from(this.#deps.randomBytes(NUMBER_BYTES)).readUInt32BE()
-      if (!this.#byNumber.has(number) && !this.#opening.has(number)) return number
+      const id = Buffer.from(this.#deps.randomBytes(SESSION_ID_BYTES)).toString('base64url')
+      if (!this.#byNumber.has(numberIn(id)) && !this.#opening.has(numberIn(id))) return id
     }
   }
 
@@ -349,25 +362,22 @@ export class SessionRegistry {
     this.#cancelSweep ??= this.#deps.clock.after(SWEEP_MS, () => {
       this.#cancelSweep = undefined
       void this.#sweep().catch(this.#deps.onProblem)
-      if (this.#byId.size > 0) this.#armSweep()
+      if (this.count > 0) this.#armSweep()
     })
   }
 
   /** Ends what is over by the store's clock: all such sessions, or one if it is. */
   async #sweep(only?: McpSession): Promise<void> {
-    const { clock, limits, store } = this.#deps
+    const { busy, limits, store } = this.#deps
     const { absoluteMs, idleMs } = limits
-    const nowMs = clock.unixMs()
-    const used = new Map<McpSession, number>()
-    for (const session of only === undefined ? this.all() : [only]) {
-      if (session.waiting !== undefined) session.lastSeenMs = nowMs
-      const { keptSeenMs, lastSeenMs } = session
-      if (lastSeenMs !== keptSeenMs && nowMs - keptSeenMs >= idleMs * SEEN_LATE_PART)
-        used.set(session, lastSeenMs)
-    }
-    const seen = new Map([...used].map(([{ number }, usedAtMs]) => [number, usedAtMs]))
+    const nowMs = this.#nowMs()
+    for (const session of busy()) session.seenMs = nowMs
+    const used = [...(only === undefined ? this.all() : [only])].filter(
+      ({ seenMs }) => seenMs >= this.#sweptMs,
+    )
+    const seen = new Map(used.map(({ number, seenMs }) => [number, this.#beganAtMs + seenMs]))
     const swept = await store.sweep({ absoluteMs, idleMs, seen, only: only?.number })
-    for (const [session, usedAtMs] of used) session.keptSeenMs = usedAtMs
+    if (only === undefined) this.#sweptMs = nowMs
     for (const { number, reason } of swept) {
       const session = this.#byNumber.get(number)
       if (session !== undefined) this.#end(session, reason)
@@ -375,11 +385,10 @@ export class SessionRegistry {
   }
 
   /** Whether it would be over if no other process had used it. */
-  #isOver({ createdAtMs, lastSeenMs, stream, waiting }: McpSession): boolean {
-    const { limits, clock } = this.#deps
-    const nowMs = clock.unixMs()
-    if (nowMs - createdAtMs >= limits.absoluteMs) return true
-    const isBusy = stream !== undefined || waiting !== undefined
-    return !isBusy && nowMs - lastSeenMs >= limits.idleMs
+  #isOver({ createdMs, seenMs, stream }: McpSession): boolean {
+    const { limits } = this.#deps
+    const nowMs = this.#nowMs()
+    if (nowMs - createdMs >= limits.absoluteMs) return true
+    return stream === undefined && nowMs - seenMs >= limits.idleMs
   }
 }

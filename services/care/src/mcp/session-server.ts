@@ -39,6 +39,10 @@ type Pending = {
   readonly resolve: (outcome: AskOutcome) => void
 }
 
+/** A client's 1 and "1" are two ids. */
+const nameRequest = (session: McpSession, id: unknown): string =>
+  `${session.id} ${JSON.stringify(id)}`
+
 /**
  * The SDK's low-level server behind a transport that all sessions share (docs/decisions/0010). The SDK wants one server per
  * client, because it finds an answer's receiver by the request's id, and ids of two clients collide. Here no client's id
@@ -50,6 +54,8 @@ export class SessionServer implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   readonly #pending = new Map<RequestId, Pending>()
+  /** Its numbers by the session and the client's id. */
+  readonly #numbers = new Map<string, number>()
   #lastNumber = 0
   #refusals = 0
 
@@ -77,11 +83,11 @@ export class SessionServer implements Transport {
 
   /** Hands a session's request to the server and resolves with its answer. */
   ask(session: McpSession, id: RequestId, message: JSONRPCRequest): Promise<AskOutcome> {
-    if (session.waiting?.has(id) === true) return Promise.resolve({ kind: 'id-in-use' })
+    const name = nameRequest(session, id)
+    if (this.#numbers.has(name)) return Promise.resolve({ kind: 'id-in-use' })
     this.#lastNumber += 1
     const number = this.#lastNumber
-    session.waiting ??= new Map()
-    session.waiting.set(id, number)
+    this.#numbers.set(name, number)
     return new Promise((resolve) => {
       this.#pending.set(number, { session, id, resolve })
       const refusalsBefore = this.#refusals
@@ -97,15 +103,19 @@ export class SessionServer implements Transport {
       this.onmessage?.(message)
       return
     }
-    const id = message.params?.['requestId']
-    const number =
-      typeof id === 'string' || typeof id === 'number' ? session.waiting?.get(id) : undefined
+    const number = this.#numbers.get(nameRequest(session, message.params?.['requestId']))
     if (number !== undefined) this.#cancel(number)
   }
 
   /** Releases what a session still waits for. */
   release(session: McpSession): void {
-    for (const number of session.waiting?.values() ?? []) this.#cancel(number)
+    for (const [number, pending] of this.#pending)
+      if (pending.session === session) this.#cancel(number)
+  }
+
+  /** The sessions that wait for something. */
+  busy(): readonly McpSession[] {
+    return [...this.#pending.values()].map(({ session }) => session)
   }
 
   async start(): Promise<void> {}
@@ -130,7 +140,7 @@ export class SessionServer implements Transport {
   }
 
   /** The server notifies its handler, and its caller is released: a cancelled request is never answered. */
-  #cancel(number: number): void {
+  #cancel(number: RequestId): void {
     this.onmessage?.({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
@@ -144,8 +154,7 @@ export class SessionServer implements Transport {
     if (pending === undefined) return
     this.#pending.delete(number)
     const { session, id, resolve } = pending
-    session.waiting?.delete(id)
-    if (session.waiting?.size === 0) session.waiting = undefined
+    this.#numbers.delete(nameRequest(session, id))
     resolve(outcome)
   }
 }

@@ -62,7 +62,7 @@ const stalledStream = (lagBytesMax: number) => {
   const limits = { ...DEFAULT_MCP_LIMITS, lagBytesMax }
   const start = { user: 1, assistant: 0, frames: 0 }
   const stored = { number: 1, id: 'one', sub: 'host', scopes: [USER], createdAtMs: 0 }
-  const session = new McpSession({ ...stored, carried: start, changes: 1, streamEpoch: 1 }, 0)
+  const session = new McpSession({ ...stored, carried: start, changes: 1, streamEpoch: 1 }, 0, 0)
   const ends: StreamEnd[] = []
   const taken: string[] = []
   const taking: (() => void)[] = []
@@ -88,7 +88,13 @@ const stalledStream = (lagBytesMax: number) => {
       end: () => kept.at(-1)?.end ?? start,
       floor: () => start,
       keptFrom: (from) => kept.filter(({ end }) => isBefore(from, end)),
-      looks: { sizes: start, isFresh: true, reach: async () => undefined },
+      looks: {
+        reached: start,
+        isFresh: true,
+        hasOthers: false,
+        reach: async () => undefined,
+        again: async () => undefined,
+      },
       wake: () => undefined,
       pages: new JournalPages(suite.fixture.store, 'care'),
     },
@@ -97,7 +103,6 @@ const stalledStream = (lagBytesMax: number) => {
     onUpdate: () => undefined,
     onFailure: () => undefined,
     keepCarried: () => undefined,
-    hasOthers: () => false,
     onEnd: (_stream, reason) => ends.push(reason),
   })
   opened.open()

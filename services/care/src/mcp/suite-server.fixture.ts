@@ -151,7 +151,10 @@ export async function startSuiteServer(): Promise<SuiteServer> {
     unheard: { heard: () => undefined },
     serviceName: 'suite',
     version: '0',
-    store: { head: async () => ({ latestVersion: 1 }) },
+    store: {
+      head: async () => ({ latestVersion: 1 }),
+      journals: { user: { size: 0 }, assistant: { size: 0 } },
+    },
   } as unknown as McpServices
   const claims = { sub: 'suite', scopes: ['care.read.user'], expiresAtSeconds: 2_000_000_000 }
   const { addModernRoute, listens } = openModern(services, {
@@ -172,10 +175,13 @@ export async function startSuiteServer(): Promise<SuiteServer> {
     isRevoked: () => false,
     onFailure: () => undefined,
     onEnd: () => undefined,
-    place: () => 0,
-    catchUp: async () => undefined,
+    follower: {
+      join: () => undefined,
+      leave: () => undefined,
+      wake: () => undefined,
+      looks: { again: async () => undefined },
+    },
     rows: { add: async () => true, remove: () => undefined, countElsewhere: async () => 0 },
-    onTick: () => undefined,
   })
   const app = await createServiceApp({
     name: 'suite',
