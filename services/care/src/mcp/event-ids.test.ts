@@ -9,13 +9,17 @@ const leaf = fc.nat({ max: 2 ** 40 - 1 })
 const position = fc.record({ user: leaf, assistant: leaf, frames: fc.nat({ max: 65_535 }) })
 const number = fc.nat({ max: 2 ** 32 - 1 })
 
-const write = (session: number, at: Position): string => ids.write(session, [at]).join()
+const write = (session: number, at: Position): string =>
+  ids.write(session, [{ position: at }]).join()
 
 describe('C3: event ids', () => {
   it('hold a position of their session, and are nothing to another one', () => {
     fc.assert(
       fc.property(number, number, fc.array(position, { maxLength: 3 }), (session, other, all) => {
-        const written = ids.write(session, all)
+        const written = ids.write(
+          session,
+          all.map((position) => ({ position })),
+        )
         expect(written).toHaveLength(all.length)
         for (const [index, id] of written.entries()) {
           expect(id).toMatch(/^[\w-]{22}$/)

@@ -6,22 +6,33 @@ import { BLOCK_BYTES, createSealedBlocks } from './sealed-blocks.ts'
 const [USER_AT, ASSISTANT_AT, FRAMES_AT] = [4, 9, 14]
 const LEAF_BYTES = 5
 
+type Placed = { readonly position: Position }
+
+/** The blocks of frames, but for the session. */
+function writePlaces(frames: readonly Placed[]): Buffer {
+  const all = Buffer.alloc(frames.length * BLOCK_BYTES)
+  for (const [index, { position }] of frames.entries()) {
+    const at = index * BLOCK_BYTES
+    all.writeUIntBE(position.user, at + USER_AT, LEAF_BYTES)
+    all.writeUIntBE(position.assistant, at + ASSISTANT_AT, LEAF_BYTES)
+    all.writeUInt16BE(position.frames, at + FRAMES_AT)
+  }
+  return all
+}
+
 export type EventIds = ReturnType<typeof createEventIds>
 
 export function createEventIds(key: Uint8Array) {
   const blocks = createSealedBlocks(key)
+  const places = new WeakMap<readonly Placed[], Buffer>()
   return {
-    write(session: number, positions: readonly Position[]): readonly string[] {
-      if (positions.length === 0) return []
-      const all = Buffer.allocUnsafe(positions.length * BLOCK_BYTES)
-      for (const [index, { assistant, frames, user }] of positions.entries()) {
-        const at = index * BLOCK_BYTES
-        all.writeUInt32BE(session, at)
-        all.writeUIntBE(user, at + USER_AT, LEAF_BYTES)
-        all.writeUIntBE(assistant, at + ASSISTANT_AT, LEAF_BYTES)
-        all.writeUInt16BE(frames, at + FRAMES_AT)
-      }
-      return blocks.sealEach(all)
+    /** One behind each frame. The same frames are told to many sessions. */
+    write(session: number, frames: readonly Placed[]): readonly string[] {
+      if (frames.length === 0) return []
+      const written = places.get(frames) ?? writePlaces(frames)
+      places.set(frames, written)
+      for (let at = 0; at < written.length; at += BLOCK_BYTES) written.writeUInt32BE(session, at)
+      return blocks.sealEach(written)
     },
     /** The position in an id of that session; undefined for any other text. */
     read(session: number, id: string): Position | undefined {

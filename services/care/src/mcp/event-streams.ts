@@ -115,7 +115,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
     const { eventIds, from } = this.options
-    const [id] = eventIds.write(this.session.number, [from])
+    const [id] = eventIds.write(this.session.number, [{ position: from }])
     this.write(`retry: ${this.#retryMs}\nid: ${id}\ndata: \n\n`)
     this.pump()
   }
@@ -214,10 +214,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     const { session } = this
     let events = ''
     const frames = happening.framesFor(this.#listener, this.#position)
-    const ids = eventIds.write(
-      session.number,
-      frames.map(({ position }) => position),
-    )
+    const ids = eventIds.write(session.number, frames)
     for (const [at, { isUpdate, position, text }] of frames.entries()) {
       events += `id: ${ids[at]}\n${text}`
       if (isBefore(session.carried, position)) session.carried = position

@@ -58,10 +58,12 @@ export function noticeMessage({
   }
 }
 
-/** The frames that one happening may have, in their order. */
+/** The frames that one happening may have, in their order. Some of them are a mask, with a bit for each. */
 const KINDS = ['updated', 'notice', 'list-changed'] as const
 type FrameKind = (typeof KINDS)[number]
-const NO_KIND: readonly boolean[] = []
+
+const kindsIn = (mask: number): readonly FrameKind[] =>
+  KINDS.filter((_kind, index) => (mask & (1 << index)) !== 0)
 
 /** Who gets frames: a session's part, and the scopes of the token that opened its stream (C48). */
 export type Listener = {
@@ -107,6 +109,8 @@ export class Happening {
   revision: Revision | undefined
   readonly #parts: HappeningParts
   readonly #texts = new Map<FrameKind, string>()
+  /** By the mask of their kinds: most listeners have the same. */
+  readonly #frames = new Map<number, readonly Frame[]>()
 
   constructor(parts: HappeningParts) {
     this.#parts = parts
@@ -162,37 +166,36 @@ export class Happening {
 
   /** Its frames for a listener that are not before a position. */
   framesFor(listener: Listener, from: Position): readonly Frame[] {
+    const mask = this.#kindsFor(listener, this.revision !== undefined, from)
+    const known = this.#frames.get(mask)
+    if (known !== undefined) return known
     const { at, first } = this.#parts
-    const isFor = this.#kindsFor(listener, this.revision !== undefined)
-    const passed = this.#passedAt(from)
-    const last = isFor.lastIndexOf(true)
-    const frames: Frame[] = []
-    for (const [index, kind] of KINDS.entries()) {
-      if (isFor[index] !== true || index < passed) continue
+    const kinds = kindsIn(mask)
+    const frames = kinds.map((kind, index) => ({
+      text: this.#textOf(kind),
       // Behind its last frame a version is over, so that it need not be looked at again.
-      const position = index === last ? this.end : { ...at, frames: first + index + 1 }
-      frames.push({ text: this.#textOf(kind), position, isUpdate: index === 0 })
-    }
+      position:
+        index === kinds.length - 1 ? this.end : { ...at, frames: first + KINDS.indexOf(kind) + 1 },
+      isUpdate: kind === 'updated',
+    }))
+    this.#frames.set(mask, frames)
     return frames
   }
 
   /** How many they are, before what it says is read. */
   countFor(listener: Listener, from: Position): number {
-    const passed = this.#passedAt(from)
-    const isFor = this.#kindsFor(listener, this.version > 0)
-    return isFor.filter((isOne, index) => isOne && index >= passed).length
+    return kindsIn(this.#kindsFor(listener, this.version > 0, from)).length
   }
 
-  #passedAt(from: Position): number {
-    return countVersions(from) === this.place ? from.frames - this.first : 0
-  }
-
-  #kindsFor({ ownScopes, session }: Listener, hasNotice: boolean): readonly boolean[] {
+  #kindsFor({ ownScopes, session }: Listener, hasNotice: boolean, from: Position): number {
     const { logLevel, scopes, subscriptions } = session
-    if (!mayRead(scopes, this.slot) || !mayRead(ownScopes, this.slot)) return NO_KIND
+    if (!mayRead(scopes, this.slot) || !mayRead(ownScopes, this.slot)) return 0
     const since = this.#parts.isListOnly === true ? undefined : subscriptions?.get(this.uri)
     const isSubscribed = since !== undefined && since <= this.place
-    return [isSubscribed, hasNotice && letsNoticeThrough(logLevel), this.changesList]
+    const isNoticed = hasNotice && letsNoticeThrough(logLevel)
+    const mask = Number(isSubscribed) + 2 * Number(isNoticed) + 4 * Number(this.changesList)
+    const passed = countVersions(from) === this.place ? Math.max(0, from.frames - this.first) : 0
+    return passed < KINDS.length ? (mask >> passed) << passed : 0
   }
 
   #textOf(kind: FrameKind): string {
