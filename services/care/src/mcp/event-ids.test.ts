@@ -18,7 +18,7 @@ describe('C3: event ids', () => {
       fc.property(number, number, fc.array(position, { maxLength: 3 }), (session, other, all) => {
         const written = ids.write(
           session,
-          all.map((position) => ({ position })),
+          all.map((place) => ({ position: place })),
         )
         expect(written).toHaveLength(all.length)
         for (const [index, id] of written.entries()) {

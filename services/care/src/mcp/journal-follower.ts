@@ -5,7 +5,7 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import { countVersions, isBefore, type Position } from '../domain/position.ts'
-import type { Audience } from '../wire/records.ts'
+import type { Audience } from '../wire/audience.ts'
 import type { Happening } from './frames.ts'
 import { JournalPages, type Page, type PagesStore } from './journal-pages.ts'
 import type { SessionLooks } from './session-looks.ts'
