@@ -1,4 +1,4 @@
-import { profitVariance, type UncertainBet } from './outcome-variance.ts'
+import { type UncertainBet, varianceAt } from './outcome-variance.ts'
 import { normalCdf } from './statistics.ts'
 
 /** One settled pick with a grade. */
@@ -41,17 +41,15 @@ export function edgeAndLuck(picks: readonly SettledPick[]): EdgeAndLuck {
     profit += returnUnits
     edge += stood * clv
   }
-  const withChances = (read: (pick: SettledPick) => number): number =>
-    profitVariance(picks.map((pick) => ({ ...pick, probability: read(pick) })))
   const profitDeviations = inDeviations(
     profit,
-    withChances(({ odds }) => 1 / odds),
+    varianceAt(picks, ({ odds }) => 1 / odds),
   )
   return {
     profit,
     edge,
     luck: profit - edge,
-    luckDeviations: inDeviations(profit - edge, withChances(chanceOf)),
+    luckDeviations: inDeviations(profit - edge, varianceAt(picks, chanceOf)),
     profitDeviations,
     profitPValue: normalCdf(-profitDeviations),
   }

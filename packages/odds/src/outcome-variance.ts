@@ -20,14 +20,27 @@ export type UncertainBet = {
   readonly selection?: string | undefined
 }
 
+/** A bet whose probability is asked of another. */
+type PlacedBet = Omit<UncertainBet, 'probability'>
+
 /** Sums over bets on one selection: the means of what they pay, and the standard deviations, which add up. */
 type SelectionSums = { mean: number; deviation: number }
 
 /** The variance of a market's bets: bets on one selection move together, two selections against each other. */
-function marketVariance(bets: readonly UncertainBet[]): number {
+function marketVariance<Bet extends PlacedBet>(
+  bets: readonly Bet[],
+  chance: (bet: Bet) => number,
+): number {
+  const [alone, second] = bets
+  if (alone !== undefined && second === undefined) {
+    const probability = chance(alone)
+    return ((alone.stood ?? 1) * alone.odds) ** 2 * Math.max(0, probability * (1 - probability))
+  }
   const selections = new Map<string, SelectionSums>()
   let mean = 0
-  for (const { odds, probability, selection = '', stood = 1 } of bets) {
+  for (const bet of bets) {
+    const { odds, selection = '', stood = 1 } = bet
+    const probability = chance(bet)
     const paid = stood * odds
     const sums = selections.get(selection) ?? { mean: 0, deviation: 0 }
     selections.set(selection, sums)
@@ -53,12 +66,19 @@ export function groupedBy<Item>(
  * The variance of the profit of one unit on each bet, given what was refunded: a bet that stands returns odds - 1 with its
  * probability and -1 otherwise; half the stake stands in a half result, none in a push. Different events are independent.
  */
-export function profitVariance(bets: readonly UncertainBet[]): number {
+export const profitVariance = (bets: readonly UncertainBet[]): number =>
+  varianceAt(bets, ({ probability }) => probability)
+
+/** The same of bets that win with the chance that is read from them. */
+export function varianceAt<Bet extends PlacedBet>(
+  bets: readonly Bet[],
+  chance: (bet: Bet) => number,
+): number {
   let variance = 0
   for (const event of groupedBy(bets, (bet) => bet.event)) {
     let deviation = 0
-    for (const market of groupedBy(event, (bet) => bet.market))
-      deviation += Math.sqrt(marketVariance(market))
+    for (const market of event.length === 1 ? [event] : groupedBy(event, (bet) => bet.market))
+      deviation += Math.sqrt(marketVariance(market, chance))
     variance += deviation * deviation
   }
   return variance

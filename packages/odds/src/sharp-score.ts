@@ -1,4 +1,4 @@
-import { groupedBy, profitVariance, type UncertainBet } from './outcome-variance.ts'
+import { groupedBy, type UncertainBet, varianceAt } from './outcome-variance.ts'
 import { type Interval, normalCdf } from './statistics.ts'
 
 /**
@@ -34,7 +34,7 @@ export type ScoredPick = Omit<UncertainBet, 'probability'> & {
   /** Closing-line value on the fair basis, a fraction of the stake that stands. */
   readonly clv: number
   /** Return per unit of a flat stake; left out while there is no result, and for a void bet. */
-  readonly returnUnits?: number
+  readonly returnUnits?: number | undefined
 }
 
 /** The score and everything it was made from. */
@@ -82,8 +82,8 @@ function resultEvidence(picks: readonly ValuedPick[]) {
   const settled = picks.filter(({ pick }) => pick.returnUnits !== undefined)
   if (settled.length === 0) return { settled: 0, resultWeight: 0, residual: 0 }
   const hidden = SHARP_SCORE_MODEL.hiddenDeviation ** 2
-  const fair = settled.map(({ pick }) => ({ ...pick, probability: 1 / pick.odds }))
-  const noise = profitVariance(fair) / settled.length ** 2
+  const placed = settled.map(({ pick }) => pick)
+  const noise = varianceAt(placed, ({ odds }) => 1 / odds) / settled.length ** 2
   const residual = meanOf(
     settled,
     ({ pick, value }) => (pick.returnUnits ?? 0) - (pick.stood ?? 1) * value,

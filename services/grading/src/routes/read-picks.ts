@@ -1,5 +1,5 @@
 /** Picks of a request as the domain takes them, from JSON or a tracker's file, each with its faults by field. */
-import { type OddsRefusal, parseOdds } from '@tallystick/odds'
+import { type Odds, type OddsRefusal, parseOdds } from '@tallystick/odds'
 import type { RequestIssue } from '@tallystick/service-kit'
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import { formatMarketKey } from '../domain/markets/markets.ts'
@@ -8,6 +8,7 @@ import {
   type AskedPick,
   DEFAULT_GRADE_OPTIONS,
   type GradeOptions,
+  type PickRequest,
   type SinglePick,
 } from '../domain/markets/pick-request.ts'
 import { readTracker, type TrackerRow } from '../tracker/read-tracker.ts'
@@ -55,16 +56,16 @@ type Where = {
   readonly isOfRecord?: boolean
 }
 
-/** Each-way terms and deductions, if any. */
-function termsOf(
-  pick: WireSingle,
-): Pick<Extract<SinglePick, { kind: 'pick' }>, 'eachWay' | 'deductions'> {
-  const { each_way: eachWay, reduction_factor: ofPrice = 0, rule4_deduction: ofProfit = 0 } = pick
+function readEachWay({ each_way: eachWay }: WireSingle): PickRequest['eachWay'] {
   const fraction = eachWay && placeFraction(eachWay.fraction)
-  return {
-    eachWay: fraction === undefined ? undefined : { places: eachWay?.places ?? 0, fraction },
-    deductions: ofPrice === 0 && ofProfit === 0 ? undefined : { ofPrice, ofProfit },
-  }
+  return fraction === undefined ? undefined : { places: eachWay?.places ?? 0, fraction }
+}
+
+function readDeductions({
+  reduction_factor: ofPrice = 0,
+  rule4_deduction: ofProfit = 0,
+}: WireSingle): PickRequest['deductions'] {
+  return ofPrice === 0 && ofProfit === 0 ? undefined : { ofPrice, ofProfit }
 }
 
 const oddsIssues = (odds: ReturnType<typeof parseOdds>, field: string): RequestIssue[] =>
@@ -152,33 +153,41 @@ function readSingle(pick: WireSingle, { field, isOfRecord, options }: Where): Si
       own,
     }
   const { key, selection } = market
-  const { confirmed: isConfirmed, field_size: fieldSize, ref } = pick
-  const daySeconds = pick.date === undefined ? undefined : isoSeconds(pick.date)
-  const when = {
+  return {
+    kind: 'pick',
+    key,
+    selection,
+    odds,
+    options,
     placedAtSeconds: placed,
     isPlacedDay: placedDay !== undefined && DAY_TEXT.test(placedDay),
     placedClockSeconds: isClock ? clock.atSeconds : undefined,
-    daySeconds,
+    daySeconds: pick.date === undefined ? undefined : isoSeconds(pick.date),
     startsAt: pick.starts_at === undefined ? undefined : readStart(pick.starts_at),
+    league: pick.league,
+    isEitherOrder: pick.either_order,
+    isConfirmed: pick.confirmed,
+    fieldSize: pick.field_size,
+    ref: pick.ref,
+    own,
+    eachWay: readEachWay(pick),
+    deductions: readDeductions(pick),
   }
-  const where = { league: pick.league, isEitherOrder: pick.either_order }
-  const bet = { kind: 'pick' as const, key, selection, odds, options }
-  return { ...bet, ...when, ...where, isConfirmed, fieldSize, ref, own, ...termsOf(pick) }
 }
 
-/** Two notations of one price differ by less than this many decimals show. */
-const PRICE_DECIMALS = 6
+/** Two notations of one price differ by less than one of it in so many parts. */
+const PRICE_PARTS = 1e6
+const priceNumber = (odds: Odds): number => Math.round(odds.decimal * PRICE_PARTS)
 
 /** What makes two picks of a slate duplicates: a pick counted twice would pass for twice the evidence. */
 function duplicateKey(pick: AskedPick): string {
   if (pick.kind === 'ambiguous') return `${pick.market} ${pick.selection}`
   if (pick.kind === 'parlay')
-    return `${pick.odds.decimal.toFixed(PRICE_DECIMALS)} ${pick.legs.map(duplicateKey).toSorted().join()}`
+    return `${priceNumber(pick.odds)} ${pick.legs.map(duplicateKey).toSorted().join()}`
   const { daySeconds = '', key, odds, selection, startsAt } = pick
   const placed = pick.placedClockSeconds ?? pick.placedAtSeconds ?? ''
   // -110 and 10/11 are one price; 1.91 beside them is found when the audit is made (audit-context.ts).
-  const price = odds.decimal.toFixed(PRICE_DECIMALS)
-  return `${formatMarketKey(key)} ${selection} ${price} ${placed} ${startsAt?.atSeconds ?? daySeconds}`
+  return `${formatMarketKey(key)} ${selection} ${priceNumber(odds)} ${placed} ${startsAt?.atSeconds ?? daySeconds}`
 }
 
 /** Where a pick stands in its request. */

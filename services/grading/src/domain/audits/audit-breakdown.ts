@@ -4,16 +4,15 @@
  */
 import { clusterInterval, clusterTotals } from '@tallystick/odds'
 import type { AuditAnswer } from '../../wire/audit.ts'
-import { DIMENSIONS, groupsOf } from './audit-groups.ts'
-import type { SlateCard } from './slate-clusters.ts'
+import { DIMENSIONS } from './audit-groups.ts'
 import {
-  gradedValue,
   isGraded,
+  isSettled,
   meanOf,
   profitOf,
   returnsByEvent,
-  settledOf,
-} from './slate-results.ts'
+  type SlateCard,
+} from './slate-cards.ts'
 
 type StakeFigures = AuditAnswer['by_stake']
 type GroupRow = AuditAnswer['breakdown']['sport'][number]
@@ -31,7 +30,7 @@ const stakeOf = ({ card }: SlateCard): number => card.pick.own?.stake ?? 0
 export function byStake(entries: readonly SlateCard[]): StakeFigures {
   const staked = entries.filter(({ card }) => card.pick.own?.stake !== undefined)
   if (staked.length === 0) return null
-  const settled = settledOf(staked)
+  const settled = staked.filter(isSettled)
   const graded = staked.filter(isGraded)
   const total = sum(settled.map(stakeOf))
   const profit = sum(settled.map((result) => result.returnUnits * stakeOf(result)))
@@ -49,19 +48,19 @@ export function byStake(entries: readonly SlateCard[]): StakeFigures {
     mean_clv:
       onGraded === 0
         ? null
-        : sum(graded.map((entry) => gradedValue(entry.card) * stakeOf(entry))) / onGraded,
+        : sum(graded.map((entry) => entry.clv * stakeOf(entry))) / onGraded,
   }
 }
 
 function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
   const graded = entries.filter(isGraded)
-  const settled = settledOf(entries)
+  const settled = entries.filter(isSettled)
   const profit = profitOf(settled)
   return {
     name,
     picks: entries.length,
     graded: graded.length,
-    mean_clv: meanOf(graded.map(({ card }) => gradedValue(card))),
+    mean_clv: meanOf(graded.map(({ clv }) => clv)),
     staked: settled.length,
     profit,
     pct: settled.length === 0 ? null : profit / settled.length,
@@ -71,11 +70,11 @@ function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
 }
 
 /** Each dimension's groups, the largest first. */
-export function breakdownOf(entries: readonly SlateCard[]): AuditAnswer['breakdown'] {
-  const rowsOf = (dimension: (typeof DIMENSIONS)[number]) =>
-    [...Map.groupBy(entries, ({ card }) => groupsOf(card)[dimension])]
+export function breakDown(entries: readonly SlateCard[]): AuditAnswer['breakdown'] {
+  const rowsIn = (dimension: (typeof DIMENSIONS)[number]) =>
+    [...Map.groupBy(entries, ({ groups }) => groups[dimension])]
       .map(([name, own]) => groupRow(name, own))
       .toSorted((left, right) => right.picks - left.picks || (left.name < right.name ? -1 : 1))
-  const rows = DIMENSIONS.map((dimension) => [dimension, rowsOf(dimension)])
+  const rows = DIMENSIONS.map((dimension) => [dimension, rowsIn(dimension)])
   return Object.fromEntries(rows) as AuditAnswer['breakdown']
 }

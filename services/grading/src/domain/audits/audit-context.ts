@@ -27,7 +27,7 @@ type Audited = {
 }
 
 /** Two notations of one price differ by up to this: -110 is 10/11, 1.909 and 1.91. Odds equal to two decimals are one price. */
-const priceText = (odds: number): string => odds.toFixed(2)
+const cents = (odds: number): number => Math.round(odds * 100)
 
 const SECONDS_PER_MINUTE = 60
 
@@ -36,12 +36,14 @@ const minuteOf = ({ placedAtSeconds }: PickRequest): number | undefined =>
 
 /** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
 function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
-  const parts = legs.flatMap((leg) =>
-    leg.kind === 'pick' ? [`${formatMarketKey(leg.key)} ${leg.selection}`] : [],
-  )
-  if (parts.length < legs.length || pick.kind === 'ambiguous') return undefined
+  const parts: string[] = []
+  for (const leg of legs) {
+    if (leg.kind === 'ambiguous') return undefined
+    parts.push(`${formatMarketKey(leg.key)} ${leg.selection}`)
+  }
+  if (pick.kind === 'ambiguous') return undefined
   const terms = pick.kind === 'pick' && pick.eachWay !== undefined ? ' each way' : ''
-  return `${parts.toSorted().join(' + ')} ${priceText(pick.odds.decimal)}${terms}`
+  return `${parts.sort().join(' + ')} ${cents(pick.odds.decimal)}${terms}`
 }
 
 /** Places of picks that repeat an earlier bet, unless both say when they were placed, in different minutes. */

@@ -18,23 +18,24 @@ import {
 import { type AuditAnswer, auditAnswerSchema } from '../../wire/audit.ts'
 import type { Card, GradedCard, UngradedCode } from '../../wire/cards.ts'
 import { isUnconfirmed } from '../closes/far-price.ts'
-import { breakdownOf, byStake } from './audit-breakdown.ts'
+import { breakDown, byStake } from './audit-breakdown.ts'
 import type { AuditContext } from './audit-context.ts'
 import { recordFindings } from './record-findings.ts'
-import { clustered, priceOf, type SlateCard, stoodOf } from './slate-clusters.ts'
 import {
-  type FlatResult,
-  gradedValue,
   isGraded,
+  isSettled,
   meanOf,
   profitOf,
   returnsByEvent,
-  settledOf,
-  settledReturn,
-} from './slate-results.ts'
+  type SettledCard,
+  type SlateCard,
+  slateCards,
+} from './slate-cards.ts'
 
 type AuditScore = AuditAnswer['sharp_score']
 type RawRoi = AuditAnswer['raw_roi']
+
+type GradeCounts = Record<GradeBand, number>
 
 /** What the cards alone do not say. */
 type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
@@ -56,20 +57,18 @@ function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
   return record
 }
 
-function rawRoi(results: readonly FlatResult[]): RawRoi {
+function rawRoi(results: readonly SettledCard[]): RawRoi {
   const staked = results.length
   const profit = profitOf(results)
   if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
   const events = returnsByEvent(results)
   const mean = clusterInterval(clusterTotals(events))
-  // With no edge at fair prices every value is 0: only profit, odds and refunds matter here.
-  const asFair = results.map((result) => ({ ...result, clv: 0 }))
   return {
     pct: profit / staked,
     staked,
     events: events.length,
     profit,
-    p_value: edgeAndLuck(asFair).profitPValue,
+    p_value: edgeAndLuck(results).profitPValue,
     ci95: mean.kind === 'mean' ? [mean.low, mean.high] : null,
   }
 }
@@ -97,18 +96,8 @@ function scoreOnWire(score: SharpScore, priceSeen: number): AuditScore {
   }
 }
 
-function scoreOf(entries: readonly SlateCard<GradedCard>[]): AuditScore {
-  const picks = entries.map(({ card, ...dependence }) => {
-    const returnUnits = settledReturn(card.scoreboard)
-    return {
-      ...dependence,
-      clv: gradedValue(card),
-      odds: priceOf(card.taken),
-      ...(returnUnits === undefined ? {} : { returnUnits, stood: stoodOf(card) }),
-    }
-  })
-  return scoreOnWire(sharpScore(picks), entries.filter(({ card }) => card.price_seen).length)
-}
+const scoreOf = (entries: readonly SlateCard<GradedCard>[]): AuditScore =>
+  scoreOnWire(sharpScore(entries), entries.filter(({ card }) => card.price_seen).length)
 
 /**
  * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it covers: another
@@ -145,11 +134,10 @@ function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
 
 function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
   const cards = graded.map(({ card }) => card)
-  const values = cards.map(gradedValue)
+  const values = graded.map(({ clv }) => clv)
   const paid = cards.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
-  const counts = Object.fromEntries(
-    GRADE_BANDS.map(({ band }) => [band, cards.filter(({ grade }) => grade === band).length]),
-  ) as Record<GradeBand, number>
+  const counts = Object.fromEntries(GRADE_BANDS.map(({ band }) => [band, 0])) as GradeCounts
+  for (const { grade } of cards) counts[grade] += 1
   return {
     mean_clv: meanOf(values),
     median_clv: medianOf(values),
@@ -163,14 +151,18 @@ function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
 function splitOf(
   graded: readonly SlateCard<GradedCard>[],
 ): AuditAnswer['summary']['edge_and_luck'] {
-  const settled = settledOf(graded).map((result) => ({ ...result, clv: gradedValue(result.card) }))
+  const settled = graded.filter(isSettled)
   if (settled.length === 0) return null
   const { profit, edge, luck, luckDeviations } = edgeAndLuck(settled)
   return { profit, edge, luck, luck_z: luckDeviations }
 }
 
-function coverageOf(all: readonly Card[], duplicates: readonly number[]): AuditAnswer['coverage'] {
-  const cards = all.filter((card) => !isUnconfirmed(card))
+function countCoverage(
+  all: readonly Card[],
+  { duplicates, unconfirmed }: Pick<AuditAnswer['coverage'], 'duplicates' | 'unconfirmed'>,
+): AuditAnswer['coverage'] {
+  const waiting = new Set(unconfirmed)
+  const cards = all.filter((_card, place) => !waiting.has(place))
   const reasons: Partial<Record<UngradedCode, number>> = {}
   for (const card of cards)
     if (card.outcome === 'UNGRADED')
@@ -183,7 +175,7 @@ function coverageOf(all: readonly Card[], duplicates: readonly number[]): AuditA
     by_reason: reasons,
     price_basis: graded.filter((basis) => basis === 'price').length,
     duplicates,
-    unconfirmed: all.flatMap((card, place) => (isUnconfirmed(card) ? [place] : [])),
+    unconfirmed,
   }
 }
 
@@ -218,15 +210,14 @@ function needsOf(score: AuditScore): AuditAnswer['needs'] {
 /** Sums cards: a thousand take some milliseconds. */
 export function auditCards(cards: readonly Card[], context: AuditedAs = {}): AuditAnswer {
   const { duplicates = [], label, otherThanDefault } = context
-  const repeated = new Set(duplicates)
-  const entries = clustered(cards).filter(
-    ({ card }, place) => !repeated.has(place) && !isUnconfirmed(card),
-  )
+  const unconfirmed = cards.flatMap((card, place) => (isUnconfirmed(card) ? [place] : []))
+  const left = new Set([...duplicates, ...unconfirmed])
+  const entries = slateCards(cards).filter((_entry, place) => !left.has(place))
   const graded = entries.filter(isGraded)
-  const roi = rawRoi(settledOf(entries))
+  const roi = rawRoi(entries.filter(isSettled))
   const scores = scoresOf(graded, otherThanDefault)
   const summary = summaryOf(graded)
-  const breakdown = breakdownOf(entries)
+  const breakdown = breakDown(entries)
   return {
     ...(label === undefined ? {} : { label }),
     record: recordOf(entries),
@@ -236,7 +227,7 @@ export function auditCards(cards: readonly Card[], context: AuditedAs = {}): Aud
     summary,
     breakdown,
     findings: recordFindings(cards),
-    coverage: coverageOf(cards, duplicates),
+    coverage: countCoverage(cards, { duplicates, unconfirmed }),
     verdict: verdictOf(scores, roi),
     needs: needsOf(scores.sharp_score),
     picks: cards,

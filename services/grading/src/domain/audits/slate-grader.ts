@@ -59,7 +59,7 @@ async function singleCards(
   const paths = picks.map((pick) => (pick.kind === 'pick' ? eventPath(pick.key) : ''))
   const states = await store.events(paths)
   return picks.map((pick, index) => {
-    if (pick.kind === 'ambiguous') return { card: ambiguousCard(pick), recorded: undefined }
+    if (pick.kind === 'ambiguous') return { card: ambiguousCard(pick), readRange: () => undefined }
     const state = states[index]
     const isLate =
       state !== undefined && nowSeconds !== undefined && hasStarted(state.info, nowSeconds)
@@ -67,8 +67,8 @@ async function singleCards(
     const { eachWay } = pick
     const card =
       eachWay === undefined ? gradePick(pick, context) : gradeEachWay({ ...pick, eachWay }, context)
-    const recorded = state && prepare(state, pick).recorded
-    return { card, recorded, league: state?.info.league }
+    const readRange = () => state && prepare(state, pick).recorded
+    return { card, readRange, league: state?.info.league }
   })
 }
 

@@ -9,17 +9,19 @@ type Store = Pick<GradingStore, 'payerTag'>
 /** Whether the bettor is asked if this was the price; it is asked wherever the card would say that it is far. */
 export async function asksPrice(
   store: Store,
-  { card, recorded, legs }: PricedCard,
+  { card, legs, readRange }: PricedCard,
 ): Promise<boolean> {
   if (card.outcome === 'UNGRADED') return false
   if (legs === undefined) {
+    const recorded = readRange()
     if (recorded === undefined) return false
     return isFar(card.taken.odds, await askedOf(store, card.pick, recorded))
   }
   const ranges: RecordedRange[] = []
   for (const leg of legs) {
     if (await asksPrice(store, leg)) return true
-    if (leg.recorded !== undefined) ranges.push(await askedOf(store, leg.card.pick, leg.recorded))
+    const recorded = leg.readRange()
+    if (recorded !== undefined) ranges.push(await askedOf(store, leg.card.pick, recorded))
   }
   return ranges.length === legs.length && isFar(card.taken.odds, productRange(ranges))
 }

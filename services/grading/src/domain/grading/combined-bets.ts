@@ -143,10 +143,10 @@ const ungradedLegs = (cards: readonly Card[]): readonly string[] =>
     isGraded(card) ? [] : [`leg ${index + 1}, ${card.pick.market}: ${card.reason.code}`],
   )
 
-/** A card, and the prices recorded for its selection; a parlay has the product of its legs'. */
+/** A card, and what reads the prices recorded for its selection; a parlay has the product of its legs'. */
 export type PricedCard = {
   readonly card: Card
-  readonly recorded: RecordedRange | undefined
+  readonly readRange: () => RecordedRange | undefined
   /** The ledger's name of its league. */
   readonly league?: string | undefined
   /** Of a parlay. */
@@ -155,7 +155,8 @@ export type PricedCard = {
 
 /** The prices recorded for a parlay; a leg's price belongs to them once it is confirmed. Undefined if a leg has none. */
 function parlayRange(legs: readonly PricedCard[]): RecordedRange | undefined {
-  const ranges = legs.flatMap(({ card, recorded }) => {
+  const ranges = legs.flatMap(({ card, readRange }) => {
+    const recorded = readRange()
     if (recorded === undefined) return []
     const taken = card.flags?.includes('price_confirmed') === true ? card.taken : undefined
     return [taken === undefined ? recorded : withPrice(recorded, taken.odds)]
@@ -188,7 +189,8 @@ export function gradeParlay(
   const recorded = parlayRange(legs)
   const cards = legs.map(({ card }) => card)
   const flags = parlayFlags(parlay, legs, recorded)
-  return { card: parlayCard({ parlay, flags }, cards, calibration), recorded, legs }
+  const card = parlayCard({ parlay, flags }, cards, calibration)
+  return { card, readRange: () => recorded, legs }
 }
 
 function parlayCard(

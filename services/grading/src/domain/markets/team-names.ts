@@ -132,6 +132,8 @@ const SPORTS = new Map(
 
 /** The sport of a sport's or a league's name, as trackers write it: `EPL` is soccer; undefined for an unknown one. */
 export function sportNamed(name: string): string | undefined {
+  const known = SPORTS.get(name)
+  if (known !== undefined) return known
   const plain = plainText(name)
     .replace(/[_\s]+/g, ' ')
     .trim()
