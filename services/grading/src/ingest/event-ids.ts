@@ -8,7 +8,7 @@ import { isoDay } from '@tallystick/service-kit/clock'
 import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { GradingStore } from '../domain/closes/grading-store.ts'
 import type { Observation } from '../domain/closes/observation.ts'
-import { plainText, teamKey } from '../domain/markets/team-names.ts'
+import { plainText, teamKey, wordsIn } from '../domain/markets/team-names.ts'
 
 /** Matches of one pair of teams to look at, newest first: several seasons of a league. */
 const MATCHES_MAX = 100
@@ -71,9 +71,7 @@ const HASH_CHARACTERS = 8
  * two matches of a league on one day would share an id.
  */
 export function nameSlug(name: string): string {
-  const slug = plainText(name)
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-|-$/g, '')
+  const slug = wordsIn(plainText(name)).join('-')
   return slug === '' && name.trim() !== ''
     ? `x${hash('sha256', name).slice(0, HASH_CHARACTERS)}`
     : slug

@@ -129,19 +129,12 @@ function outcomesOf(
   ]
 }
 
-function readRow(
+function readMatch(
   reading: Reading,
-  row: CsvRow | undefined,
-  options: { columns: FootballColumns; place: string },
+  row: CsvRow,
+  options: { event: EventInfo; columns: FootballColumns; place: string },
 ) {
-  const { columns, place } = options
-  const event = row === undefined ? undefined : footballEvent(row, columns)
-  if (row === undefined || event === undefined) {
-    const expected =
-      row === undefined ? 'a row without an open quote was' : 'a date and two teams were'
-    reading.refusals.push({ reason: 'malformed_row', place, detail: `${expected} expected` })
-    return
-  }
+  const { columns, event, place } = options
   const instead = notPlayed(row, columns)
   if (instead !== undefined) {
     const detail = `${instead} in place of a result: neither closes nor a result are taken`
@@ -184,12 +177,21 @@ export function* readFootballData(
     }
     for (const name of columns.ignored) ignored.add(name)
     for (const [line, row] of rows) {
+      const event = row && footballEvent(row, columns)
+      if (row !== undefined && event !== undefined) {
+        readMatch(reading, row, { event, columns, place: `line ${line}` })
+        continue
+      }
       if (row?.every((cell) => cell.trim() === '') === true) continue
       // Seasons that were put into one file: the columns below are those of this header.
       if (row?.includes('HomeTeam') === true || row?.includes('Date') === true) {
         columns = findColumns(row, bookNames) ?? columns
         for (const name of columns.ignored) ignored.add(name)
-      } else readRow(reading, row, { columns, place: `line ${line}` })
+        continue
+      }
+      const expected = row ? 'a date and two teams were' : 'a row without an open quote was'
+      const detail = `${expected} expected`
+      reading.refusals.push({ reason: 'malformed_row', place: `line ${line}`, detail })
     }
     yield { feed, ...reading, ignoredColumns: [...ignored] }
   }

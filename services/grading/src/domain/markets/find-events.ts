@@ -12,7 +12,7 @@ import type { EventSearch, GradingStore } from '../closes/grading-store.ts'
 import { isOfPlayers, playerEvents } from './find-players.ts'
 import { formatMarketKey } from './markets.ts'
 import type { FoundBy, MatchChoice, PickRequest, SinglePick } from './pick-request.ts'
-import { isOtherLeague, isSameTeam, teamKeys, withoutAccents } from './team-names.ts'
+import { isOtherLeague, isSameTeam, teamKeys, withoutAccents, wordsIn } from './team-names.ts'
 import { turnSides } from './turn-sides.ts'
 
 /** Most candidates named when names fit several events. */
@@ -231,21 +231,14 @@ export async function resolveEvents(
 }
 
 /** A name's words in plain lower case, without the `v`, `vs` or `at` between teams. Stored indexes hold these words. */
-export function searchWords(text: string): readonly string[] {
-  return withoutAccents(text)
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '' && !['v', 'vs', 'at', 'fc', 'the'].includes(word))
-}
+export const searchWords = (text: string): readonly string[] =>
+  wordsIn(withoutAccents(text)).filter((word) => !NOT_SEARCHED.includes(word))
 
-/** A name's words, a space before each. */
-const spacedWords = (name: string): string =>
-  searchWords(name)
-    .map((word) => ` ${word}`)
-    .join('')
+const NOT_SEARCHED = ['v', 'vs', 'at', 'fc', 'the']
 
 /** An event's searchable text: teams and league, a space before each word. */
 export const eventWords = ({ away, home, league }: Pick<EventInfo, 'league' | 'home' | 'away'>) =>
-  spacedWords(home) + spacedWords(away) + spacedWords(league) || ' '
+  ` ${searchWords(`${home} ${away} ${league}`).join(' ')}`
 
 /** Fewest letters of a word that may stand for a longer one: "a" begins a word of nearly every event. */
 export const PREFIX_LETTERS_MIN = 3

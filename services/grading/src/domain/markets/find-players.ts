@@ -4,7 +4,7 @@
  */
 import type { EventInfo } from '../closes/event-state.ts'
 import type { EventSearch, GradingStore } from '../closes/grading-store.ts'
-import { isSameTeam, withoutAccents } from './team-names.ts'
+import { isSameTeam, withoutAccents, wordsIn } from './team-names.ts'
 
 /** Matches of one surname in three days: a player has one a day, and doubles. */
 const MATCHES_MAX = 50
@@ -17,7 +17,7 @@ export const isOfPlayers = (sport: string): boolean => sport === 'tennis'
 
 /** The word by which the index finds a name: the longest, since initials and particles are in many. */
 function wordOf(name: string): string | undefined {
-  const words = withoutAccents(name).split(/[^\p{L}\p{N}]+/u)
+  const words = wordsIn(withoutAccents(name))
   return words.toSorted((left, right) => right.length - left.length)[0]
 }
 
@@ -28,7 +28,7 @@ async function matchesOf(
   { name, ...window }: Search & { readonly name: string },
 ) {
   const word = wordOf(name)
-  if (word === undefined || word === '') return { matches: [], isShared: false }
+  if (word === undefined) return { matches: [], isShared: false }
   const words = [word]
   const found = await store.searchEvents({ sport, ...window, words, limit: MATCHES_MAX })
   const players = new Set<string>()

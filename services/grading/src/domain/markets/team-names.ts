@@ -32,6 +32,10 @@ export const withoutAccents = (text: string): string =>
         .replace(/\p{Diacritic}/gu, '')
         .toLowerCase()
 
+/** The words of a lower-case text: letters and digits of any script. */
+export const wordsIn = (text: string): readonly string[] =>
+  text.split(PLAIN.test(text) ? /[^a-z\d]+/ : /[^\p{L}\p{N}]+/u).filter((word) => word !== '')
+
 /** The same with such letters transcribed. */
 export const plainText = (text: string): string =>
   withoutAccents(text).replace(/[ßæœøłđðþı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
@@ -46,11 +50,8 @@ const CLUB_FORMS: ReadonlySet<string> = new Set(
  * change here needs a migration.
  */
 export function teamKey(name: string): string {
-  const words = plainText(name)
-    // A Windows apostrophe in a Latin-1 file reads as U+0092.
-    .replace(/['’`´.\u0092]/g, '')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '')
+  // A Windows apostrophe in a Latin-1 file reads as U+0092.
+  const words = wordsIn(plainText(name).replace(/['’`´.\u0092]/g, ''))
   const isFirstClub = words[0] === '1' && words[1] !== undefined && CLUB_FORMS.has(words[1])
   const ownWords = words.slice(isFirstClub ? 1 : 0).filter((word) => !CLUB_FORMS.has(word))
   return (ownWords.length === 0 ? words : ownWords).join(' ')
@@ -90,13 +91,10 @@ export const isKnownTeam = (sport: string, name: string): boolean =>
 export const fullTeamName = (sport: keyof typeof aliases.teams, name: string): string | undefined =>
   aliases.teams[sport].find((names) => names.includes(name))?.[0]
 
-const wordsOf = (name: string): readonly string[] =>
-  plainText(name)
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '')
+type Words = readonly string[]
 
 /** Whether a name is the end of a longer one, and its initials those of the rest: `Sinner J.` of `Jannik Sinner`. */
-function isShortFor(short: readonly string[], long: readonly string[]): boolean {
+function isShortFor(short: Words, long: Words): boolean {
   const surname = short.filter((word) => word.length > 1)
   const initials = short.filter((word) => word.length === 1)
   const givenName = long.slice(0, long.length - surname.length)
@@ -109,7 +107,7 @@ function isShortFor(short: readonly string[], long: readonly string[]): boolean 
 
 /** Whether two names may be one player's. */
 function isSamePlayer(first: string, second: string): boolean {
-  const [left, right] = [wordsOf(first), wordsOf(second)]
+  const [left, right] = [first, second].map((name) => wordsIn(plainText(name))) as [Words, Words]
   return (
     left.toSorted().join(' ') === right.toSorted().join(' ') ||
     isShortFor(left, right) ||
@@ -157,11 +155,7 @@ function sportOfLeague(name: string): string | undefined {
 }
 
 /** A league's name without case, accents and punctuation. */
-const plainLeague = (name: string): string =>
-  plainText(name)
-    .split(/[^\p{L}\p{N}]+/u)
-    .join(' ')
-    .trim()
+const plainLeague = (name: string): string => wordsIn(plainText(name)).join(' ')
 
 const LEAGUES = indexesOf(aliases.leagues, plainLeague)
 
