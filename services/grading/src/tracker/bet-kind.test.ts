@@ -103,6 +103,8 @@ test.for([
   ['2025-08-16T20:00:00Z', '2025-08-17 11:00', true],
   ['2025-08-16 20:00', '2025-08-17T07:00:00Z', false],
   ['2025-08-16 20:00', '2025-08-17T09:00:00Z', true],
+  ['16/08/2025 20:00 BST', '16/08/2025 20:40 BST', true],
+  ['16/08/2025 20:00 BST', '16/08/2025 19:40 BST', false],
 ] as const)('G19: a start at %s and a bet placed at %s: late %s', ([start, placed, isLate]) => {
   const kind = kindOf({ Date: start, 'Placed at': placed })
   expect(kind).toBe(isLate ? 'placed_after_start' : 'bet')

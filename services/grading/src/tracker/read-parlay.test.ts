@@ -40,6 +40,12 @@ T-1001,2024-04-23,Arsenal v Chelsea,Arsenal,1.62,3.24,10,Multi
 T-1001,2024-04-24,Everton v Liverpool,Liverpool,2.00,3.24,10,Multi`,
     ],
     [
+      'rows of one id and one total, which no row has as its own price',
+      `Bet ID,Date,Event,Selection,Odds,Total Odds,Stake
+T-1001,2024-04-23,Arsenal v Chelsea,Arsenal,1.62,3.24,10
+T-1001,2024-04-24,Everton v Liverpool,Liverpool,2.00,3.24,10`,
+    ],
+    [
       'rows of one id, the total on each and a column of leg odds',
       `Bet ID,Date,Event,Selection,Odds,Leg Odds,Stake
 T-1001,2024-04-23,Arsenal v Chelsea,Arsenal,3.24,1.62,10

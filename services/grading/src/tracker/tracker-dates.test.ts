@@ -20,16 +20,36 @@ describe('a date as trackers write it', () => {
     ['September 29, 2024', '2024-09-29', undefined],
     ['Sun, 29 Sep 2024 12:05 AM UTC', '2024-09-29', '2024-09-29T00:05:00Z'],
     ['04/04/2024', '2024-04-04', undefined],
+    ['20240423', '2024-04-23', undefined],
+    ['23rd April 2024', '2024-04-23', undefined],
+    ['Tue 23. Apr. 2024', '2024-04-23', undefined],
+    ['23. März 2024', '2024-03-23', undefined],
+    ['Sa., 7. Dez. 2024, 15:30', '2024-12-07', undefined, '2024-12-07T15:30:00'],
+    ['mar. 23 août 2024', '2024-08-23', undefined],
+    ['14 juillet 2024', '2024-07-14', undefined],
+    ['14 juin 2024', '2024-06-14', undefined],
+    ['23 de abril de 2024', '2024-04-23', undefined],
+    ['sáb 1 ene 2024', '2024-01-01', undefined],
+    ['23 giugno 2024', '2024-06-23', undefined],
+    ['2 ottobre 2024 20:45', '2024-10-02', undefined, '2024-10-02T20:45:00'],
+    ['23/04/2024 20:00 BST', '2024-04-23', undefined, '2024-04-23T20:00:00'],
+    ['4/23/2024 7:30 PM EDT', '2024-04-23', undefined, '2024-04-23T19:30:00'],
   ])('%s', ([text = '', day, moment, clock]) => {
     expect(readDate(text, undefined)).toEqual({ kind: 'date', day, moment, clock })
   })
 
-  test.for(['', 'yesterday', '2024-13-01', '30/02/2024', '32 Jan 2024', '12:00', '20240423x'])(
-    '%s is no date',
-    (text) => {
-      expect(readDate(text, 'day_first')).toEqual({ kind: 'unreadable' })
-    },
-  )
+  test.for([
+    '',
+    'yesterday',
+    '2024-13-01',
+    '30/02/2024',
+    '32 Jan 2024',
+    '12:00',
+    '20240423x',
+    '23 mes 2024',
+  ])('%s is no date', (text) => {
+    expect(readDate(text, 'day_first')).toEqual({ kind: 'unreadable' })
+  })
 })
 
 test('03/04/2024 is asked about, unless the file or the reader says which comes first', () => {

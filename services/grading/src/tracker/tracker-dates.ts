@@ -4,6 +4,7 @@
  */
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
+import { withoutAccents } from '../domain/markets/team-names.ts'
 import type { WireSingle } from '../wire/requests.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
 
@@ -24,22 +25,51 @@ type ReadDate =
 
 const UNREADABLE: ReadDate = { kind: 'unreadable' }
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+/** How each month's name begins, without accents, in the languages of the markets' names. */
+const MONTHS = [
+  /^(?:jan|ene|gen)/,
+  /^(?:feb|fev)/,
+  /^mar/,
+  /^(?:apr|abr|avr)/,
+  /^(?:may|mai|mag)/,
+  /^(?:jun|juin|giu)/,
+  /^(?:jul|juil|lug)/,
+  /^(?:aug|ago|aou)/,
+  /^(?:sep|set)/,
+  /^(?:oct|okt|ott)/,
+  /^nov/,
+  /^(?:dec|dez|dic)/,
+]
+
+/** `Sat, `, `mar. `. */
+const WEEKDAY = String.raw`^(?:\p{L}{2,10}\.?,?\s+)?`
+const CLOCK_BEHIND = String.raw`(?:,?\s+(?<rest>.*))?$`
 
 /** Forms in which day and month cannot be mistaken; a month may be a name. */
 const CLEAR = [
   /^(?<year>\d{4})[-/.](?<month>\d{1,2})[-/.](?<day>\d{1,2})(?:[T\s]+(?<rest>.*))?$/,
-  /^(?:[a-z]{3,9},?\s+)?(?<day>\d{1,2})[-\s](?:of\s+)?(?<month>[a-z]{3,9})[-\s,.]+(?<year>\d{4}|\d{2})(?:,?\s+(?<rest>.*))?$/i,
-  /^(?:[a-z]{3,9},?\s+)?(?<month>[a-z]{3,9})\.?\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})(?:,?\s+(?<rest>.*))?$/i,
+  /^(?<year>20\d{2})(?<month>\d{2})(?<day>\d{2})$/,
+  // `23-Apr-24`, `23rd of April 2024`, `23. April 2024`, `23 de abril de 2024`.
+  new RegExp(
+    String.raw`${WEEKDAY}(?<day>\d{1,2})(?:st|nd|rd|th|er|\.)?[-\s]+(?:(?:of|de)\s+)?(?<month>\p{L}{3,10})[-\s,.]+(?:del?\s+)?(?<year>\d{4}|\d{2})${CLOCK_BEHIND}`,
+    'iu',
+  ),
+  new RegExp(
+    String.raw`${WEEKDAY}(?<month>\p{L}{3,10})\.?\s+(?<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?<year>\d{4})${CLOCK_BEHIND}`,
+    'iu',
+  ),
 ]
 const NUMBERS = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:,?\s+(.*))?$/
+/** Any other zone's name, such as `BST`, may be one of several: the clock is read as without a zone. */
 const CLOCK =
-  /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([ap]m)?\s*(Z|UTC|GMT|[+-]\d{2}:?\d{2})?$/i
+  /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([ap]m)?\s*(?:(Z|UTC|GMT|[+-]\d{2}:?\d{2})|[A-Z]{2,5})?$/i
 
 const two = (text: string | number): string => String(text).padStart(2, '0')
 
-const monthNamed = (name: string): number =>
-  MONTHS.indexOf(name.slice(0, 3).toLowerCase().replace('mai', 'may').replace('okt', 'oct')) + 1
+function monthNamed(name: string): number {
+  const plain = withoutAccents(name)
+  return MONTHS.findIndex((month) => month.test(plain)) + 1
+}
 
 /** A zone in ISO 8601; UTC if there is none. */
 const isoZone = (text = 'Z'): string =>

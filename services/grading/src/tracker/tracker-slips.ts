@@ -49,6 +49,8 @@ function relation(rows: readonly SlipRow[]): Relation {
   const values = (field: TrackerField): readonly string[] =>
     rows.map(({ cells }) => stated(cells.cell(field))).filter((value) => value !== '')
   if (values('odds').length === 1 || values('stake').length === 1) return 'legs'
+  const totals = new Set(values('totalOdds'))
+  if (totals.size === 1 && !values('odds').some((odds) => totals.has(odds))) return 'legs'
   const shared = (['odds', 'stake', 'placed'] as const).filter(
     (field) => new Set(values(field)).size <= 1,
   )

@@ -46,9 +46,7 @@ export function byStake(entries: readonly SlateCard[]): StakeFigures {
     pct: total === 0 ? null : profit / total,
     ci95: intervalOf(events),
     mean_clv:
-      onGraded === 0
-        ? null
-        : sum(graded.map((entry) => entry.clv * stakeOf(entry))) / onGraded,
+      onGraded === 0 ? null : sum(graded.map((entry) => entry.clv * stakeOf(entry))) / onGraded,
   }
 }
 

@@ -33,9 +33,8 @@ export type SettledCard = SlateCard & { readonly returnUnits: number }
 export const isGraded = (entry: SlateCard): entry is SlateCard<GradedCard> =>
   entry.card.outcome === 'GRADED'
 
-export const isSettled = <Entry extends SlateCard>(
-  entry: Entry,
-): entry is Entry & SettledCard => entry.returnUnits !== undefined
+export const isSettled = <Entry extends SlateCard>(entry: Entry): entry is Entry & SettledCard =>
+  entry.returnUnits !== undefined
 
 const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =>
   scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
