@@ -23,6 +23,7 @@ export {
   HASH_BYTES,
   leafHash,
   nodeHash,
+  preimageHash,
   type TreeHead,
 } from './merkle-tree.ts'
 export {
@@ -36,10 +37,5 @@ export {
   sealedKeyId,
   sealValue,
 } from './seal.ts'
-export {
-  GENESIS_PREV_HASH,
-  preimageHash,
-  versionHash,
-  versionPreimage,
-} from './version-chain.ts'
+export { GENESIS_PREV_HASH, versionHash, versionPreimage } from './version-chain.ts'
 export { formatWitnessRequest, readCosignatures } from './witness.ts'

@@ -17,6 +17,9 @@ const nodeBytes = Buffer.alloc(1 + 2 * HASH_BYTES, NODE_PREFIX)
 const sha256 = (bytes: Uint8Array | string): Uint8Array =>
   Buffer.from(hash('sha256', bytes, 'latin1'), 'latin1')
 
+/** Lower-case hex SHA-256 over the UTF-8 bytes of a preimage. */
+export const preimageHash = (preimage: string): string => hash('sha256', preimage)
+
 /** Size and root of a journal at one moment. */
 export type TreeHead = {
   readonly size: number

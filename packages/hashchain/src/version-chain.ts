@@ -1,7 +1,7 @@
 // How each version of a record is hashed over the previous one (C8). Storing, sealing, journaling and replaying versions
 // live with their store.
 
-import { hash } from 'node:crypto'
+import { preimageHash } from './merkle-tree.ts'
 
 /** The `prevHash` of a first version: 64 zeros. */
 export const GENESIS_PREV_HASH = '0'.repeat(64)
@@ -22,11 +22,6 @@ type VersionContent = {
  */
 export function versionPreimage(content: VersionContent): string {
   return JSON.stringify([content.prevHash, content.value, content.writtenAt, content.authorId])
-}
-
-/** Lower-case hex SHA-256 over the UTF-8 bytes of a preimage. */
-export function preimageHash(preimage: string): string {
-  return hash('sha256', preimage)
 }
 
 /** Lower-case hex version hash (C8) of a version's content. */

@@ -43,7 +43,7 @@ function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined
   }
   if (pick.kind === 'ambiguous') return undefined
   const terms = pick.kind === 'pick' && pick.eachWay !== undefined ? ' each way' : ''
-  return `${parts.sort().join(' + ')} ${cents(pick.odds.decimal)}${terms}`
+  return `${parts.toSorted().join(' + ')} ${cents(pick.odds.decimal)}${terms}`
 }
 
 /** Places of picks that repeat an earlier bet, unless both say when they were placed, in different minutes. */
