@@ -28,13 +28,13 @@ export type AccessOutcome =
         | { readonly amountTinybar: bigint; readonly transaction: string; readonly payer: string }
         | undefined
       /**
-       * What was signed for this request. If `payment` is absent, the service does not say it took it: a window may have
+       * This was signed for the request. If `payment` is absent, the service does not say it took it: a window may have
        * opened between the challenge and the payment.
        */
       readonly signedPayment: SignedPayment | undefined
       /** The outcome of guarding the window after the purchase; absent if that was not tried. */
       readonly guard?: GuardOutcome | GuardFailed | undefined
-      /** What the service signed about the purchase; absent if nothing was paid. */
+      /** The service signed this about the purchase; absent if nothing was paid. */
       readonly evidence?: PurchaseEvidence | undefined
     })
   /** No window is open and the price is above the caller's maximum (by default 0): nothing was signed. */

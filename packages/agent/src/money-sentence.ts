@@ -1,4 +1,4 @@
-// What an agent knows about its money after a call, in one sentence. It does not claim what only the service said.
+// Says what an agent knows about its money after a call, in one sentence. It does not claim what only the service said.
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AccessOutcome } from './access-outcome.ts'
 import type { SignedPayment } from './paid-request.ts'

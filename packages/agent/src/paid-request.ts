@@ -105,7 +105,7 @@ export function hbarOffer(
 type Trace = {
   challenge: PaymentRequired | undefined
   payment: SignedPayment | undefined
-  /** What kept the scheme from signing: the official client passes on only its message. */
+  /** This kept the scheme from signing: the official client passes on only its message. */
   failure: unknown
 }
 

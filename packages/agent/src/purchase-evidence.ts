@@ -1,4 +1,4 @@
-// What a seller signed about a purchase (X18): its offer and its receipt, checked against the host called and passed on to
+// A seller signed this about a purchase (X18): its offer and its receipt, checked against the host called and passed on to
 // be kept. A purchase is valid without them: they are evidence for a dispute, not a condition.
 import {
   type Clock,
@@ -21,7 +21,7 @@ export type PurchaseEvidence = {
   readonly transaction: string
   /** The name of the paid request, if the seller takes names (X17). */
   readonly identifier: string | undefined
-  /** What the seller asked for. */
+  /** The seller asked for this. */
   readonly offer: StatementVerdict<OfferStatement>
   /** The seller's statement that it served this payer for this transfer. */
   readonly receipt: StatementVerdict<ReceiptStatement>

@@ -92,7 +92,7 @@ const fields = z.object({
   METRICS_TOKEN: shared.METRICS_TOKEN,
 })
 
-/** What was read; incomplete after a bad variable. */
+/** The fields as read; incomplete after a bad variable. */
 type Partly = Partial<z.output<typeof fields>>
 
 /** The facilitator's environment (S3). */

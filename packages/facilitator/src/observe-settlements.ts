@@ -49,7 +49,7 @@ export function observeSettlements(
   }
 }
 
-/** What a log line says about a payment; the amount's name states its unit. */
+/** A log line says this about a payment; the amount's name states its unit. */
 function logFields(payment: VerifiedPayment): Readonly<Record<string, string>> {
   const { amount, network, nonce, payer, payTo } = payment
   const unit = network.startsWith('hedera:') ? 'amountTinybar' : 'amountBaseUnits'
@@ -63,7 +63,7 @@ const TEXT_MAX = 500
 const SIGNED_BYTES = /[0-9A-Za-z+/=_-]{64,}/g
 
 /**
- * What an error and its causes say, in one line for a log. Client libraries repeat a failed request in their message,
+ * Says an error and its causes in one line for a log. Client libraries repeat a failed request in their message,
  * including the signed transaction: only their short message is used, and long runs are left out.
  */
 function causeText(error: unknown): string {

@@ -78,7 +78,7 @@ type Unrefused = Exclude<Verification, { kind: 'refused' }>
 
 /** One verified payment as its ledger handles it. */
 export type Order = {
-  /** What was signed: it distinguishes payments under the same id. */
+  /** This was signed: it distinguishes payments under the same id. */
   readonly terms: string | Uint8Array
   /** The outcome of a payment whose id another transaction used. */
   readonly duplicate: SettlementEnd
@@ -92,14 +92,14 @@ export type Order = {
   conclude(hashes: ReadonlySet<string>): Promise<SettlementEnd>
 }
 
-/** What one ledger contributes to `exact`. */
+/** One ledger contributes this to `exact`. */
 type LedgerSide = {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string
   readonly caipFamily: string
   /** Who submits and pays the fees. */
   readonly signer: string
-  /** What clients must know before they sign, besides the seller's requirement. */
+  /** Clients must know this before they sign, besides the seller's requirement. */
   readonly extra?: Record<string, unknown>
   /** The refusal reason for an expired payment. */
   readonly expired: string
@@ -149,7 +149,7 @@ export function createExactFacilitator(
     return { kind: 'refused', reason: 'pay_to_not_served_by_facilitator' } as const
   }
 
-  /** What a served receiver itself pays, such as a refund, is settled as well. */
+  /** Payments of a served receiver itself, such as a refund, are settled as well. */
   function isServed({ payer, payTo }: VerifiedPayment): boolean {
     const { servedPayTo } = options
     return servedPayTo === undefined || servedPayTo.has(payTo) || servedPayTo.has(payer)
@@ -268,7 +268,7 @@ function createSettlements({ inFlightMax = IN_FLIGHT_MAX, onDoubt, onEnd }: Faci
 }
 
 /**
- * What a seller wants, in the form that the rules of `exact` on `network` expect; a refusal if it wants another scheme or
+ * Reads what a seller wants, in the form that the rules of `exact` on `network` expect; a refusal if it wants another scheme or
  * network, or something that its payer did not accept (X3).
  */
 function acceptedRequirement(

@@ -1,4 +1,4 @@
-/** What JSON can hold. Optional members are left out, never `undefined`. */
+/** JSON can hold these. Optional members are left out, never `undefined`. */
 export type JsonValue =
   | null
   | boolean

@@ -36,7 +36,7 @@ const KEY_NAME = /^[^\s\u0085+]+$/u
 type NoteSigner = {
   /** Name in the signature line, such as the journal's origin. */
   readonly keyName: string
-  /** What readers need to check a note: `name+id+base64(0x01 ‖ public key)`, the id as eight lower-case hex digits. */
+  /** Readers need this to check a note: `name+id+base64(0x01 ‖ public key)`, the id as eight lower-case hex digits. */
   readonly verifierKey: string
   /** The note over `text`. Throws a RangeError for a text that does not end in a newline or that holds other control characters. */
   sign(text: string): string
@@ -216,7 +216,7 @@ function isNoteText(text: string): boolean {
   return true
 }
 
-/** What a journal states. */
+/** A journal states this. */
 type Checkpoint = TreeHead & {
   /** Unique name of the journal, by custom a URL without scheme, such as `care.example.org/user`. */
   readonly origin: string

@@ -47,6 +47,6 @@ function readSeconds(blob: Buffer): number | undefined {
   return Number.isSafeInteger(seconds) ? seconds : undefined
 }
 
-/** What a witness signs: the time and the checkpoint's text, not its own name. */
+/** Builds what a witness signs: the time and the checkpoint's text, not its own name. */
 export const cosignedMessage = (text: string, atSeconds: number): string =>
   `cosignature/v1\ntime ${atSeconds}\n${text}`

@@ -11,7 +11,7 @@ import {
 } from '@tallystick/service-kit'
 import { z } from 'zod'
 
-const DAY_SECONDS = 86_400
+export const DAY_SECONDS = 86_400
 
 const isLoopbackName = (name: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(name)
 

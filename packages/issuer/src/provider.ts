@@ -15,6 +15,7 @@ import {
 import type { GrantStore } from './adapters/grant-store.ts'
 import type { SigningKeys } from './adapters/signing-keys.ts'
 import {
+  DAY_SECONDS,
   type IssuerConfig,
   isLocalRedirect,
   isProgramName,
@@ -26,7 +27,6 @@ import { type Account, type Accounts, type Begun, findBegunBy } from './domain/a
 const CODE_SECONDS = 60
 /** From the first page to the last: long enough to look up a password. */
 const INTERACTION_SECONDS = 1_800
-const DAY_SECONDS = 86_400
 
 /** Scopes of this server itself; all others are a resource's. */
 export const SIGN_IN_SCOPES: readonly string[] = ['openid', 'offline_access']

@@ -29,7 +29,7 @@ export type StoreOwner = {
   readonly origin: string
 }
 
-/** What a journal adds to its store's names. It must stay the same: the service finds its files and notes by it. */
+/** A journal adds this to its store's names. It must stay the same: the service finds its files and notes by it. */
 export type CheckpointNames = {
   /** Follows the store's origin: `/user`, or nothing. */
   readonly originEnding: string
@@ -37,7 +37,7 @@ export type CheckpointNames = {
   readonly fileEnding: string
 }
 
-/** What a checkpoint file says: `absent` without a file, `refused` if it is not by the store's key. */
+/** A checkpoint file says this: `absent` without a file, `refused` if it is not by the store's key. */
 export type CheckpointReading =
   | { readonly kind: 'checkpoint'; readonly checkpoint: TreeHead }
   | { readonly kind: 'absent' }
@@ -137,7 +137,7 @@ export function checkpointFile({
     verifierKey: signer.verifierKey,
     /** The note over a head of the journal. */
     sign,
-    /** What the file says now. Throws the service's error if it exists but cannot be read. */
+    /** Reads the file as it is now. Throws the service's error if it exists but cannot be read. */
     read(): CheckpointReading {
       try {
         return path === undefined

@@ -1,8 +1,9 @@
 import { open, rm } from 'node:fs/promises'
 import { keepFinding } from './keep-finding.ts'
+import { IN_MEMORY } from './private-file.ts'
 import { errorMessage, type WriteTrouble } from './unavailable.ts'
 
-/** What the largest write adds to a store and its log: with less room, writes begin to fail. */
+/** The largest write adds so much to a store and its log: with less room, writes begin to fail. */
 const PROBE_BYTES = 524_288
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
@@ -30,9 +31,6 @@ async function tryDisk(path: string): Promise<void> {
     await rm(file, { force: true })
   }
 }
-
-/** SQLite's name for a store in memory. */
-const IN_MEMORY = ':memory:'
 
 /** Whether the disk of a store's file takes writes now, for `/ready` (S13): one that is full still answers every read. */
 export function openDiskProbe(path: string, onProblem: (error: unknown) => void) {

@@ -1,4 +1,4 @@
-/** What a process says of itself to the database again and again, until it ends. */
+/** A process says this of itself to the database again and again, until it ends. */
 
 /** Milliseconds between two heartbeats: with the time to live of a lease, a death is noticed after 8 s at most, and one lost answer harms nobody. */
 const BEAT_MS = 2_000

@@ -25,7 +25,7 @@ export type ProcessPlace = {
   isKnown(): boolean
   /** How many processes live, this one included: shared limits are divided by it. */
   living(): number
-  /** What to add to this machine's time to get the database's, milliseconds. */
+  /** Added to this machine's time, it gives the database's, milliseconds. */
   clockOffsetMs(): number
   /** Says at once that it lives, and finds out whether it was forgotten. */
   beat(): Promise<void>

@@ -1,4 +1,4 @@
-/** What a move reads and writes: rows of a store's own tables, in pages, from one engine's statement to the other's. */
+/** A move reads and writes these: rows of a store's own tables, in pages, from one engine's statement to the other's. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { toBytes } from './postgres-commit.ts'
 import type { PostgresQuery } from './postgres-connection.ts'
@@ -34,7 +34,7 @@ type MovedRows = {
   readonly beside?: FileBeside
 }
 
-/** What a move covers. The service's own rows come before the entries, in this order. */
+/** A move covers this. The service's own rows come before the entries, in this order. */
 export type StoreMove<Name extends string> = {
   readonly sqlite: SqliteKind<Name>
   readonly postgres: PostgresStoreKind<Name>

@@ -113,7 +113,7 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
     }
   }
 
-  /** What the server said of a statement; a bug of the service stays as it is. */
+  /** Explains what the server said of a statement; a bug of the service stays as it is. */
   readonly #explain = (error: unknown): unknown => {
     const { kind } = this.#options
     return sqlCode(error) === ''

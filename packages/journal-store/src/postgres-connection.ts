@@ -31,10 +31,10 @@ export const beginPostgres = ({
 /** Rows of a statement, in whatever transaction the connection is in. */
 export type PostgresQuery = SqlQuery
 
-/** What runs in a transaction; `rows` asks for rows as arrays. */
+/** Runs in a transaction; `rows` asks for rows as arrays. */
 export type PostgresRun<Result> = (query: PostgresQuery, rows: Rows) => Promise<Result>
 
-/** What the run of a transaction threw itself. */
+/** Marks what the run of a transaction threw itself. */
 class RunFailed extends Error {
   constructor(cause: unknown) {
     super('a run threw', { cause })
@@ -42,7 +42,7 @@ class RunFailed extends Error {
 }
 
 /**
- * What became of a connection that was given up at its COMMIT, found by its name. It may commit as long as it is there, so it
+ * Finds out, by its name, what became of a connection that was given up at its COMMIT. It may commit as long as it is there, so it
  * is ended; but not if it waits for a standby, since what has no second copy would be seen.
  */
 const LEFT = `SELECT coalesce(wait_event, '') AS wait, CASE WHEN wait_event IS DISTINCT FROM 'SyncRep' THEN pg_terminate_backend(pid, 1000) END AS is_ended

@@ -14,7 +14,7 @@ function postgresAddresses(url: string): readonly string[] {
   return hosts.split(',').map((host) => before + host + behind)
 }
 
-/** What a connection string names, without who enters and by what password. */
+/** A connection string names this, without who enters and by what password. */
 function describeTarget(url: string): string {
   const [, hosts = '', database = ''] = /^\w+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? []
   const named = hosts.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:5432`))
@@ -27,7 +27,7 @@ const FIND_MS = 5_000
 const ROUND_PAUSE_MS = 50
 
 export type PostgresOptions = {
-  /** What lies there, for the operator; by default `the store`. */
+  /** Names what lies there, for the operator; by default `the store`. */
   readonly noun?: string | undefined
   /** Several hosts are separated by commas. */
   readonly url: string
@@ -41,7 +41,7 @@ export type PostgresOptions = {
   readonly answerMs?: number | undefined
 }
 
-/** What a connection may have for itself. */
+/** A connection may have these for itself. */
 export type LineLimits = Pick<PostgresOptions, 'answerMs' | 'findMs'>
 
 /**
@@ -119,7 +119,7 @@ class SeenTimelines {
 /** How long what waits for the database may go on once the process is told to stop, milliseconds: half of what S6 gives it. */
 const STOPPING_MS = 5_000
 
-/** What every connection of a process to one database shares. */
+/** Every connection of a process to one database shares this. */
 export class PostgresDoor {
   readonly #options: PostgresOptions
   readonly #addresses: readonly string[]
@@ -130,7 +130,7 @@ export class PostgresDoor {
    * seen is missed if another takes writes and they are not waited for.
    */
   readonly #silent = new Set<string>()
-  /** What lies behind it and where, for the operator. */
+  /** Names what lies behind it and where, for the operator. */
   readonly name: string
   #refusal: Error | undefined
 

@@ -1,5 +1,5 @@
 /**
- * What one kind of store on PostgreSQL is, and its schema: numbered SQL under an advisory lock. Three things keep journals
+ * Describes one kind of store on PostgreSQL, and its schema: numbered SQL under an advisory lock. Three things keep journals
  * append-only: the service's role may run functions and change no row; triggers stop the owner too; and the signed checkpoint
  * exposes anyone who drops the triggers.
  */
@@ -25,7 +25,7 @@ export type PostgresJournalTable = JournalTable & {
   }[]
 }
 
-/** What `migrate` does to a schema. */
+/** `migrate` does one of these to a schema. */
 export type SchemaPart = 'expand' | 'contract'
 
 /**
@@ -59,7 +59,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${appRole};
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${appRole};`
 
 /**
- * What adds rows to one journal and moves its head on. It runs with its owner's rights, so that the service's role appends to a
+ * Adds rows to one journal and moves its head on. It runs with its owner's rights, so that the service's role appends to a
  * journal and changes no row of it. Where a step gives the journal another column, the function without it stays for processes
  * of the release before, until the schema is contracted.
  */

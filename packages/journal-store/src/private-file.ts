@@ -13,7 +13,7 @@ import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 /** SQLite's path of a database without a file: such a store has no other files either. */
-const IN_MEMORY = ':memory:'
+export const IN_MEMORY = ':memory:'
 
 /** Only its owner reads and writes it. */
 export const PRIVATE_FILE_MODE = 0o600

@@ -9,7 +9,7 @@ import type { UnavailableError } from './unavailable.ts'
 export type SealKind = {
   /** A known text, sealed under the key that the store names: it exposes a wrong key at once. */
   readonly proofText: string
-  /** What the operator calls the keys: `SEAL_KEYS`, and the place of those under which values are sealed. */
+  /** The operator calls the keys so: `SEAL_KEYS`, and the place of those under which values are sealed. */
   readonly ringName: string
   readonly keysPlace: string
 }

@@ -100,7 +100,7 @@ export const backupSqliteStore = <Name extends string>(
     }),
   )
 
-/** What was accepted of one journal. */
+/** This was accepted of one journal. */
 export type AcceptedJournal = {
   /** Entries that are there now. */
   readonly size: number

@@ -42,7 +42,7 @@ const requireReading = (statement: StatementSync, text: string): void => {
   if (statement.columns().length === 0) throw new TypeError(`not a read: ${text}`)
 }
 
-/** What SQLite throws, as the service's own error; anything else stays as it is. */
+/** Turns what SQLite throws into the service's own error; anything else stays as it is. */
 export const explainSqlite =
   (Unavailable: UnavailableError) =>
   (error: unknown): unknown =>
@@ -119,7 +119,7 @@ export function createGuards(Unavailable: UnavailableError) {
 }
 
 /**
- * What this process asked last of each file: everything there runs one after another. A transaction may be between two
+ * This process asked each file this last: everything there runs one after another. A transaction may be between two
  * statements when another wants to begin; on a second connection to the file, BEGIN would block the whole process until it gave
  * up.
  */

@@ -54,7 +54,7 @@ export function applyMigrations(database: Connection, kind: Migrated): void {
   database.exec('COMMIT')
 }
 
-/** What SQLite's integrity check finds; undefined if the file is whole. */
+/** Runs SQLite's integrity check; undefined if the file is whole. */
 export function findDamage(database: DatabaseSync): string | undefined {
   const found = database.prepare('PRAGMA integrity_check(1)').get()
   const finding = String(Object.values(found ?? {})[0])

@@ -21,7 +21,7 @@ type SqliteTable = JournalTable & {
   readonly columns: readonly string[]
 }
 
-/** What one kind of store on SQLite is: its file, its journals, and the files beside it. */
+/** Describes one kind of store on SQLite: its file, its journals, and the files beside it. */
 export type SqliteKind<Name extends string> = SqliteFileKind &
   StoreKind<Name, SqliteTable> & {
     /** Whether one process at a time may have it. It then holds a lock, and counts every leaf at opening. */
@@ -47,7 +47,7 @@ function* leavesInOrder(ask: Ask, table: string): Generator<Uint8Array> {
   }
 }
 
-/** What a journal's stored leaf hashes add up to. */
+/** Adds up a journal's stored leaf hashes. */
 type JournalReading =
   | { readonly kind: 'read'; readonly range: CompactRange; readonly nodes: readonly Uint8Array[] }
   | { readonly kind: 'refused'; readonly reason: string }

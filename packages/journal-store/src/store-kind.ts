@@ -1,4 +1,4 @@
-/** What kinds of stores have on both engines: journals by name, each with a file for its last checkpoint. */
+/** Describes a store, whichever engine keeps it: journals by name, each with a file for its last checkpoint. */
 import type { KeyRing } from '@tallystick/hashchain'
 import {
   type CheckpointFile,
@@ -17,7 +17,7 @@ export type JournalTable = CheckpointNames & {
   readonly table: string
 }
 
-/** What one service's store is, on either engine. */
+/** Describes one service's store, on either engine. */
 export type StoreKind<Name extends string, Table extends JournalTable> = {
   readonly journals: Readonly<Record<Name, Table>>
   /** Most writes in one transaction. */

@@ -45,11 +45,11 @@ export type Journal = {
 export type Cell = string | number | bigint | Uint8Array | null
 
 /**
- * What one write runs with, and only while it runs. It reads at once and changes later: what it appends, runs and remembers
+ * One write runs with this, and only while it runs. It reads at once and changes later: what it appends, runs and remembers
  * takes effect when it has returned, so a write that throws leaves nothing to undo. It awaits nothing but this.
  */
 export type Tx<Name extends string, Memory> = {
-  /** What the group has read for all its writes, as the writes before this one left it. It is changed by `remember` alone. */
+  /** The group has read this for all its writes, as the writes before this one left it. It is changed by `remember` alone. */
   readonly memory: Memory
   /** Reads what is committed, without what this group changes: for rows that no other write of a group may change. */
   readonly rows: Rows
@@ -63,7 +63,7 @@ export type Tx<Name extends string, Memory> = {
   readonly remember: (change: () => void) => void
 }
 
-/** What a service reads for its writes, and what it keeps of them. */
+/** A service reads this for its writes, and keeps of them what it says here. */
 export type GroupMemory<Name extends string, Memory, Needs> = {
   /** Reads at once what all writes of a group need to know, while nobody else appends. */
   read(rows: Rows, needs: readonly Needs[]): Promise<Memory> | Memory

@@ -1,4 +1,4 @@
-/** What tells an operator that a store cannot be read or written. */
+/** Tells an operator that a store cannot be read or written. */
 
 /** Why a write would fail or wait now. */
 export type WriteTrouble = {

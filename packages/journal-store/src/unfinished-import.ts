@@ -16,7 +16,7 @@ export const POSTGRES_IMPORTS = {
   end: 'SELECT end_import($1)',
 } as const
 
-/** What an operator calls those that have not ended. */
+/** An operator calls those that have not ended so. */
 export const UNFINISHED_IMPORTS = `SELECT value FROM meta WHERE name LIKE 'import %' ORDER BY name`
 
 /** They move with their store, whose schema on PostgreSQL this is. */

@@ -16,7 +16,7 @@ type VerifyOptions<Row> = {
   readonly rows: (from: number, limit: number) => Promise<readonly Row[]>
   /** The root that is stored for the leaves of a place. */
   readonly node: (place: number) => Promise<Uint8Array | undefined>
-  /** What the service finds wrong with an entry whose text hashes to its leaf. */
+  /** Finds what the service holds wrong with an entry whose text hashes to its leaf. */
   readonly check: (row: Row) => string | undefined
   /** Read before the call: another process may append and sign meanwhile. */
   readonly checkpoint: CheckpointReading

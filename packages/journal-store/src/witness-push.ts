@@ -28,7 +28,7 @@ const GATHER_MS = 1_000
 /** A failed witness is left alone for some seconds, then ever longer, since it may stay away for days. */
 const RETRY = { firstMs: 5_000, maxMs: 600_000 }
 
-/** What is known of a witness. */
+/** This is known of a witness. */
 type WitnessState = {
   readonly name: string
   /** The newest checkpoint that it cosigned here. */
@@ -79,7 +79,7 @@ type WitnessPushOptions = ShownJournal & {
   readonly isTurn?: (() => boolean) | undefined
 }
 
-/** What a process tells the others of its witnesses. */
+/** A process tells the others this of its witnesses. */
 export type WitnessNews = {
   /** The newest cosigned checkpoint. */
   readonly note?: string | undefined
@@ -93,14 +93,14 @@ type Cosigned = {
   readonly lines: Map<string, string>
 }
 
-/** What an earlier process kept, before anything was compared with it. */
+/** An earlier process kept this; nothing was compared with it yet. */
 type LastCosigned = Cosigned & { readonly checkpoint: TreeHead }
 
 type Watched = Witness & {
   readonly name: string
   /** The size that it last saw, as far as is known. */
   seen: number
-  /** What it cosigned last. */
+  /** It cosigned this last. */
   note?: string
   /** Whether an answer in this process has told what it has seen. */
   hasTold: boolean
@@ -191,7 +191,7 @@ export class WitnessPush {
     await this.#running
   }
 
-  /** What another process was told: checked here, and nothing that is known is forgotten. */
+  /** Takes what another process was told: checked here, and nothing that is known is forgotten. */
   async hear({ note = '', problems }: WitnessNews): Promise<void> {
     const { journal, keep } = this.#options
     const heard = readCosigned(note, this.#watched, this.#ownKey)
@@ -217,7 +217,7 @@ export class WitnessPush {
     return { note: this.cosigned(), problems: Object.fromEntries(problems) }
   }
 
-  /** What witnesses have seen and this store does not have. */
+  /** Witnesses have seen this, and the store does not have it. */
   leads(): readonly WitnessLead[] {
     return [...this.#leads.values()]
   }
@@ -305,7 +305,7 @@ export class WitnessPush {
     }
   }
 
-  /** What an earlier process kept of the witnesses tells without them. */
+  /** Reads what an earlier process kept of the witnesses, without asking them. */
   async #compareLastCosigned(): Promise<void> {
     const { journal } = this.#options
     const last = this.#lastCosigned

@@ -26,7 +26,7 @@ export type Write<Name extends string, Memory, Needs> = {
   readonly reject: (error: unknown) => void
   /** Its caller has been answered: it must not run again when its group does. */
   isRejected: boolean
-  /** What the run returned last. */
+  /** The run returned this last. */
   result: unknown
 }
 
@@ -195,7 +195,7 @@ type Deciding<Name extends string, Memory, Needs> = {
   readonly rows: Rows
   /** Whether the transaction is gone with a refused statement: then the others are decided again without its write. */
   readonly endsGroup: boolean
-  /** What a write's caller is told of its error. */
+  /** Explains its error to a write's caller. */
   readonly explain: (error: unknown) => unknown
   readonly runMs?: number | undefined
 }
@@ -237,7 +237,7 @@ export async function decideGroup<Name extends string, Memory, Needs>(
   return { memory, journals, decided, statements }
 }
 
-/** What one write changes; it counts once the write has returned. */
+/** One write changes these; they count once the write has returned. */
 function openDraft<Name extends string, Memory>({
   journals,
   memory,

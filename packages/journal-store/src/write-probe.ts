@@ -19,7 +19,7 @@ const READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean AS i
 const TAKES_NO_WRITES = 'the database server takes no writes'
 const HEADS_LOCKED =
   'writes wait: another session of the database has locked the heads of the journals'
-/** What the server says of a lock that it waited for too long. */
+/** The server says this of a lock that it waited for too long. */
 const LOCK_TIMEOUT = '55P03'
 
 /** The public words: those of the driver name hosts. */

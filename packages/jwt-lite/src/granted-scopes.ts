@@ -3,7 +3,7 @@
  * as `care.read.user`, or a name for one thing only, `care.read.user:<percent-encoded>`; the bare name covers all things.
  */
 
-/** What one claim grants. */
+/** One claim grants these. */
 type ScopeGrant = {
   /** A claim's name, such as `groups`; `realm_access.roles` is also the claim `roles` within `realm_access`. */
   readonly claim: string

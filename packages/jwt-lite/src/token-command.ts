@@ -24,7 +24,7 @@ The secret comes from TOKEN_SECRET, or from the file that TOKEN_SECRET_FILE name
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the command prints: the token (0), a missing or unfit secret (1), or wrong arguments (2). */
+/** The command prints one of these: the token (0), a missing or unfit secret (1), or wrong arguments (2). */
 type TokenCommandResult = {
   readonly exitCode: 0 | 1 | 2
   readonly stdout: string

@@ -25,7 +25,7 @@ export type TokenFailure =
   | 'wrong_audience'
   | 'no_scopes'
 
-/** What a valid token says. */
+/** A valid token says this. */
 export type TokenClaims = {
   /** The principal, never empty. */
   readonly sub: string

@@ -74,7 +74,7 @@ export function boundedLabel(): (text: string) => string {
 
 /** A read that callers share. */
 export type KeptRead<Value> = {
-  /** What was read at most `keptMs` ago, or a new read shared by all who ask meanwhile. Rejects as the read does. */
+  /** Returns what was read at most `keptMs` ago, or a new read shared by all who ask meanwhile. Rejects as the read does. */
   (): Promise<Value>
   /** Call it after a write: the next read is a new one, and one under way is not kept. */
   readonly forget: () => void

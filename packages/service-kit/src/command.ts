@@ -51,7 +51,7 @@ export type CommandCall = {
 
 export type CommandVerb = {
   readonly name: string
-  /** What follows the name, e.g. `--sub NAME`; absent, nothing does. */
+  /** Follows the name, e.g. `--sub NAME`; absent, nothing does. */
   readonly usage?: string
   /** One line for the list of verbs. */
   readonly summary: string
@@ -74,7 +74,7 @@ class OutputFailed extends Error {
 }
 
 type Command = {
-  /** What a person types, e.g. `care`. */
+  /** A person types this, e.g. `care`. */
   readonly name: string
   /** The first line of the help, after the name. */
   readonly title: string
@@ -82,7 +82,7 @@ type Command = {
   readonly verbs: readonly CommandVerb[]
   /** The last lines of the help: variables and exit codes. */
   readonly notes: readonly string[]
-  /** What to print for an error that a person can act on; undefined for a bug. */
+  /** Explains an error that a person can act on; undefined for a bug. */
   readonly explainRefusal: (error: unknown) => string | undefined
 }
 

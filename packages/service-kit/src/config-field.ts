@@ -8,11 +8,11 @@ import { z } from 'zod'
 import { pause, systemClock } from './clock.ts'
 import { Secret } from './secret.ts'
 
-/** What the documentation says about a field beyond its zod description. */
+/** The documentation says this about a field beyond its zod description. */
 type FieldMeta = {
   /** Also read from `<NAME>_FILE`; never printed. */
   readonly isSecret?: boolean | undefined
-  /** What a good value looks like, e.g. `an integer from 0 to 65535`. */
+  /** A good value looks like this, e.g. `an integer from 0 to 65535`. */
   readonly expected?: string | undefined
   /** The default in words, if it depends on the machine. */
   readonly defaultText?: string | undefined
@@ -41,7 +41,7 @@ export function readFieldMeta(
   }
 }
 
-/** What a wrapper such as `.optional()`, `.prefault()` or `.transform()` wraps. */
+/** Unwraps a wrapper such as `.optional()`, `.prefault()` or `.transform()`. */
 export function unwrapField(field: z.core.$ZodType): z.core.$ZodType | undefined {
   if (
     field instanceof z.ZodOptional ||
@@ -216,7 +216,7 @@ export const databaseUrlField = () =>
 /** Where a service keeps lasting data, for its own `z.object`; `storeConfigFault` finds what is missing among these. */
 export function storeConfigFields(store: {
   readonly databasePath: string
-  /** What the file holds, and what is beside it. */
+  /** Says what the file holds, and what is beside it. */
   readonly description: string
 }) {
   return {

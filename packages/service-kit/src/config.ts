@@ -81,7 +81,7 @@ function readSlips(schema: z.ZodObject, environment: Environment) {
   }
 }
 
-/** What a slip is, for people. */
+/** Explains a slip to people. */
 export function slipSentence({ meant, variable }: VariableSlip): string {
   return `Nobody reads ${variable}; is ${meant} meant?`
 }

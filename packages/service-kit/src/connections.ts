@@ -68,7 +68,7 @@ export function guardConnections(app: ServiceApp): void {
   })
 }
 
-/** What is on the way when a process is told to stop arrives within this, even from a proxy on another continent. */
+/** Requests on their way when a process is told to stop arrive within this, even from a proxy on another continent. */
 const ON_THE_WAY_MS = 100
 
 /** Node accepts one connection in a turn of the event loop: most of what may wait to be accepted, within a millisecond or two. */

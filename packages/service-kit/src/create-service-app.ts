@@ -206,7 +206,7 @@ export const paidServiceCors: CorsPolicy = {
   exposedHeaders: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'x-request-id', 'retry-after'],
 }
 
-/** What browsers from other origins may send and read. */
+/** Browsers from other origins may send and read this. */
 export type CorsPolicy = {
   readonly methods: readonly string[]
   readonly allowedHeaders: readonly string[]
@@ -218,7 +218,7 @@ export type CorsPolicy = {
 type OriginsHook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 const CORS_MAX_AGE_SECONDS = 600
-/** What browsers send: far more than pages do, and little enough that the answer's head stays small (S10). */
+/** Longest list that is read: far more than pages send, and little enough that the answer's head stays small (S10). */
 const REQUESTED_CHARS_MAX = 1_000
 /** A scheme, the longest host name and a port: a longer one is no page’s. */
 const ORIGIN_CHARS_MAX = 300

@@ -27,7 +27,7 @@ function databaseUrl(terminal: CommandTerminal): Secret {
 type MovedJournal = { readonly size: number; readonly rootHash: Uint8Array }
 
 type DatabaseVerbs<Read extends Config> = {
-  /** What the store holds, for people: `the ledger`. */
+  /** People call what it holds so: `the ledger`. */
   readonly noun: string
   /** Throws BadUsage. */
   readonly readConfig: (terminal: CommandTerminal) => Read

@@ -48,7 +48,7 @@ const PARTS: Readonly<Record<string, string>> = {
   headers: 'header',
 }
 
-/** What framework errors carry; other errors have none of it. */
+/** Framework errors carry these; other errors have none of it. */
 type FrameworkError = Partial<
   Record<'code' | 'statusCode' | 'validation' | 'validationContext', unknown>
 >
@@ -57,7 +57,7 @@ type SchemaFailure = { readonly instancePath?: string; readonly message?: string
 const readMembers = (error: unknown): FrameworkError =>
   typeof error === 'object' && error !== null ? error : {}
 
-/** What is wrong with a request that its schema refused; undefined for any other error. */
+/** Finds what is wrong with a request that its schema refused; undefined for any other error. */
 export function requestIssues(error: unknown): readonly RequestIssue[] | undefined {
   const { validation, validationContext } = readMembers(error)
   if (!Array.isArray(validation)) return undefined
@@ -95,7 +95,7 @@ type ErrorRow = {
   readonly retryAfterSeconds?: number
 }
 
-/** What one case adds to its row. */
+/** One case adds this to its row. */
 type ErrorCase = Pick<ErrorAnswer, 'details' | 'headers'> & {
   readonly retryAfterSeconds?: number | undefined
 }

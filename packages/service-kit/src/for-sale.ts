@@ -1,4 +1,4 @@
-/** What is for sale, said to machines that look for it (X24): per operation in the API reference, and at `/.well-known/x402`. */
+/** Says what is for sale to machines that look for it (X24): per operation in the API reference, and at `/.well-known/x402`. */
 import { sendError } from './error-handler.ts'
 import type { ServiceApp } from './service-app.ts'
 

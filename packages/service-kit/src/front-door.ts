@@ -1,4 +1,4 @@
-/** What `/` says to a program: where the machine-readable descriptions are (RFC 8631), and the same as JSON for who asks for it. */
+/** `/` says this to a program: where the machine-readable descriptions are (RFC 8631), and the same as JSON for who asks for it. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServiceApp } from './service-app.ts'
 

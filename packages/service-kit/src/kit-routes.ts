@@ -26,7 +26,7 @@ export type KitRouteOptions = {
   readonly readiness?: Readonly<Record<string, ReadinessCheck>> | undefined
   /** False if the service serves `/health` itself. */
   readonly health?: boolean | undefined
-  /** What is sold, at the prices that hold now: shown to machines (X24). Must answer from memory or within its own deadline. */
+  /** Reads what is sold, at the prices that hold now: shown to machines (X24). Must answer from memory or within its own deadline. */
   readonly forSale?: ReadForSale | undefined
   /** Markdown at the end of `/llms.txt`. */
   readonly llmsNotes?: string | undefined

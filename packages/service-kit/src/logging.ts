@@ -1,4 +1,4 @@
-/** What a process logs, without secrets, and where the lines go when nobody reads them (S13). */
+/** Logs without secrets, and says where the lines go when nobody reads them (S13). */
 import type { Writable } from 'node:stream'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'

@@ -59,7 +59,7 @@ export function parseParams<S extends z.ZodType>(schema: S, params: unknown): z.
   throw new RpcFailure(RPC_CODES.invalidParams, `${path}: ${issue?.message ?? 'invalid'}`)
 }
 
-/** What zod found wrong, as its errors list it. */
+/** Zod found this wrong, as its errors list it. */
 const zodIssues = z.array(
   z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
 )
@@ -168,7 +168,7 @@ export const rpcRefusal = (
 
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 
-/** What each request of 2026-07-28 states about itself in `params._meta`. */
+/** Each request of 2026-07-28 states this about itself in `params._meta`. */
 const envelopeSchema = z.object({
   [VERSION_MEMBER]: z.string(),
   'io.modelcontextprotocol/clientCapabilities': z.record(z.string(), z.unknown()),
@@ -215,7 +215,7 @@ const NAMED_BY: Readonly<Record<string, string>> = {
   'resources/read': 'uri',
 }
 
-/** What is wrong with a request that claims to be of 2026-07-28 or of an unknown revision. */
+/** Finds what is wrong with a request that claims to be of 2026-07-28 or of an unknown revision. */
 export function modernFault(
   request: RpcRequest,
   headers: IncomingHttpHeaders,
@@ -242,7 +242,7 @@ export function modernFault(
   return undefined
 }
 
-/** What a header may carry unencoded: visible ASCII, with spaces and tabs. */
+/** A header may carry these unencoded: visible ASCII, with spaces and tabs. */
 const PLAIN_HEADER = /^[\t\x20-\x7E]*$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 

@@ -1,7 +1,7 @@
 /** A program's metrics, made from one table: it says of each metric the name, kind, help and labels, and nothing else does (S4). */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** What is fixed about a metric; its name is its key in the table. */
+/** These are fixed for a metric; its name is its key in the table. */
 type Metric = {
   readonly kind: 'counter' | 'gauge' | 'histogram'
   readonly help: string

@@ -11,7 +11,7 @@ export type RefusedStart = {
   /** Package or product name, e.g. `tallystick-care`. */
   readonly name: string
   readonly version: string
-  /** What is red in `/ready`. */
+  /** `/ready` shows these as red. */
   readonly check: string
   /** For the operator, who reads it there: what is wrong, and what to do. */
   readonly sentence: string

@@ -49,7 +49,7 @@ export function createBackOff(options: BackOffOptions) {
       failures = 0
       rest(retryAfterMs)
     },
-    /** What is left of the pause, milliseconds. A clock that was set back lengthens none beyond `maxMs`. */
+    /** Returns the rest of the pause, milliseconds. A clock that was set back lengthens none beyond `maxMs`. */
     leftMs: (): number => Math.min(Math.max(0, restUntilMs - clock.unixMs()), maxMs),
   }
 }

@@ -33,7 +33,7 @@ const DRAIN_LIMIT_MS = 8_000
 /** Whatever hangs, the process ends this long after a signal, with time left for its last lines (S6). */
 const STOP_LIMIT_MS = 9_400
 
-/** What to tell the person who started the process. */
+/** Tells the person who started the process. */
 function listenMessage(error: unknown, { HOST, PORT }: ListenConfig): string {
   switch (error instanceof Error && 'code' in error && error.code) {
     case 'EADDRINUSE':
@@ -177,7 +177,7 @@ export function listeningUrl(app: ServiceApp): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${address.port}`
 }
 
-/** What listening needs from a configuration. */
+/** Listening needs this of a configuration. */
 type ListenConfig = { readonly HOST: string; readonly PORT: number; readonly LOG_LEVEL: string }
 
 type RunOptions<Schema extends z.ZodObject> = {
@@ -191,7 +191,7 @@ type RunOptions<Schema extends z.ZodObject> = {
     readonly logger: FastifyBaseLogger
     readonly environment: Environment
   }) => Promise<Service>
-  /** What is served in the service's place if an operator must judge why it cannot start; undefined otherwise. */
+  /** Serves in the service's place if an operator must judge why it cannot start; undefined otherwise. */
   readonly refused?:
     | ((error: unknown, config: z.output<Schema>) => RefusedStart | undefined)
     | undefined

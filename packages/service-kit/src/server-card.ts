@@ -1,4 +1,4 @@
-/** What an MCP server says of itself before anybody connects: a server card, as SEP-2127 drafts it. */
+/** An MCP server says this of itself before anybody connects: a server card, as SEP-2127 drafts it. */
 import type { ServiceApp } from './service-app.ts'
 
 type ServerCard = {

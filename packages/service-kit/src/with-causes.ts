@@ -2,7 +2,7 @@
 const CAUSES_MAX = 5
 
 /**
- * What an operator reads of a failure, in one line: the sentence, and behind it what caused it, unless it says so itself.
+ * An operator reads this of a failure, in one line: the sentence, and behind it what caused it, unless it says so itself.
  *
  * @example withCauses('care.db cannot be opened', error) // care.db cannot be opened: ENOSPC: no space left on device, write
  */

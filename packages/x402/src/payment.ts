@@ -15,7 +15,7 @@ export type PaymentRequirement = {
   readonly extra: Readonly<Record<string, unknown>>
 }
 
-/** What a challenge says about the thing on sale. `url` comes from the public base URL, never from the Host header. */
+/** A challenge says this about the thing on sale. `url` comes from the public base URL, never from the Host header. */
 export type PaidResource = {
   readonly url: string
   readonly description: string
@@ -32,7 +32,7 @@ export type PaymentPayload = {
   readonly payload: Readonly<Record<string, unknown>>
   readonly accepted: PaymentRequirement
   readonly resource?: Partial<PaidResource> & Pick<PaidResource, 'url'>
-  /** What the challenge declared, if the payer echoed it: a facilitator may list it in a catalogue. */
+  /** The challenge declared this, and the payer echoed it: a facilitator may list it in a catalogue. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -45,7 +45,7 @@ export type Settlement = {
   readonly payer?: string | undefined
   readonly amount?: string | undefined
   readonly errorReason?: string | undefined
-  /** What we add for the payer, such as a receipt. */
+  /** We add this for the payer, such as a receipt. */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 

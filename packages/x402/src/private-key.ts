@@ -11,10 +11,10 @@ type PrivateKeyReading =
       /** 32 bytes in lower-case hex, without `0x`. */
       readonly hex: string
     }
-  /** What the text is instead, such as `20 bytes: an address?`. Never a part of it. */
+  /** Says what the text is instead, such as `20 bytes: an address?`. Never a part of it. */
   | { readonly kind: 'not_a_key'; readonly what: string }
 
-/** What Hedera's portal prints before the 32 bytes of an ECDSA key: DER that OpenSSL does not read. */
+/** Hedera's portal prints this before the 32 bytes of an ECDSA key: DER that OpenSSL does not read. */
 const PORTAL_ECDSA = '3030020100300706052b8104000a04220420'
 
 /** RFC 8410 before a raw Ed25519 private key. */

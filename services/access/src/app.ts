@@ -118,7 +118,7 @@ const onLedger =
     }
   }
 
-/** What the service cannot sell or serve without, by name. */
+/** Checks what the service cannot sell or serve without, by name. */
 function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, ReadinessCheck>> {
   const { contract, sender, sweep, feePayers } = deps
   return {

@@ -183,7 +183,7 @@ export const accessConfigSchema = z
 
 export type AccessConfig = z.output<typeof accessConfigSchema>
 
-/** What Hedera's relay takes from one address: tier 1 of its docs/rate-limiting.md. */
+/** Hedera's relay takes so much from one address: tier 1 of its docs/rate-limiting.md. */
 const FREE_RELAY_CALLS_PER_MINUTE = 100
 
 /** This process's part of the calls; 0 is no limit. */

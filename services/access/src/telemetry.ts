@@ -1,5 +1,5 @@
 /**
- * What the operator sees of the service: metrics, and a log line for each event. Domain code reports events; this file
+ * The operator sees this of the service: metrics, and a log line for each event. Domain code reports events; this file
  * counts and logs them, and decides nothing.
  */
 import {

@@ -53,11 +53,11 @@ const Arguments = z
     agent: options.for,
     /** The most that this call may pay, tinybar. */
     maxPaymentTinybar: options['max-hbar'],
-    /** What `topup` adds, tinybar. */
+    /** `topup` adds this, tinybar. */
     amountTinybar: options.hbar,
     /** Whether a purchase leaves the window unguarded. */
     isUnguarded: options.unguarded,
-    /** What `guard` sets. */
+    /** `guard` sets this. */
     isGuarded: options.state === 'on',
     untilRenewals: options['until-renewals'],
     isJson: options.json,

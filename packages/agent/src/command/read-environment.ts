@@ -52,7 +52,7 @@ const AgentEnvironment = z.object({
 const GUARDS: ReadonlySet<string> = new Set(['AGENT_KEY', 'AGENT_KEY_FILE', 'ACCESS_CONTRACT'])
 const KNOWN: ReadonlySet<string> = new Set([...Object.keys(AgentEnvironment.shape), ...GUARDS])
 
-/** What the command reads from the environment. The key leaves this object only to sign. */
+/** The command reads this from the environment. The key leaves this object only to sign. */
 export type AgentConfig = z.infer<typeof AgentEnvironment>
 
 /** Result of reading; `message` names every bad variable at once and never a value. */

@@ -155,7 +155,7 @@ export function liveLine(
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text}`.slice(0, room)
 }
 
-/** What follows the seconds, the most informative first. */
+/** These follow the seconds, the most informative first. */
 function liveTexts({ balanceTinybar, isActive, periodsFunded, usage }: AccessStatus): string[] {
   const { callsAllowed = 0, callsRemaining = 0 } = usage ?? {}
   const calls = usage === null ? '' : ` · ${callsRemaining} of ${callsAllowed} calls`

@@ -1,4 +1,4 @@
-// What the command tells a person: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
+// The command tells a person this: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
 
 import type { UnprovenReason } from '@tallystick/x402'
 import { formatHbar } from '@tallystick/x402/hedera'
@@ -70,7 +70,7 @@ const UNPROVEN: Readonly<Record<UnprovenReason, string>> = {
   contradicts: 'it is about another payment or price',
 }
 
-/** What the service's receipt proves; no line if it gives none, as most do. */
+/** Says what the service's receipt proves; no line if it gives none, as most do. */
 function receiptLines({ receipt }: PurchaseEvidence): readonly string[] {
   switch (receipt.kind) {
     case 'absent':

@@ -37,7 +37,7 @@ export type EvmWalletOptions = {
   readonly callMs?: number
 }
 
-/** What a call would do now. */
+/** A call would do this now. */
 export type Simulation =
   | { readonly kind: 'succeeds'; readonly gas: bigint; readonly price?: GasPrice }
   /** More than TRANSFER_GAS_MAX: a contract wallet that checks its own signature may loop. */
@@ -134,7 +134,7 @@ export function createEvmWallet(options: EvmWalletOptions) {
   }
 }
 
-/** What a failed simulation says about the call. Throws LedgerUnavailable if it says nothing. */
+/** Reads what a failed simulation says about the call. Throws LedgerUnavailable if it says nothing. */
 function judgeSimulation(error: unknown): Simulation {
   if (OUT_OF_GAS.test(errorText(error))) return { kind: 'too-much-gas' }
   const revert = findCause(error, ExecutionRevertedError)
@@ -212,7 +212,7 @@ const offeredFees = (price: GasPrice) =>
         maxPriorityFeePerGas: price.maxPriorityFeePerGas,
       }
 
-/** What a failed submission means. Only an answer from the node proves that it did not take the transaction. */
+/** Judges a failed submission. Only an answer from the node proves that it did not take the transaction. */
 function judgeFailure(error: unknown): 'known' | 'nonce' | 'poor' | 'refused' | 'perhaps' {
   const text = errorText(error)
   if (/already known|already imported|known transaction/i.test(text)) return 'known'

@@ -19,7 +19,7 @@ import { type Submission, submitPayment } from './submit-payment.ts'
 /** One consensus node: `host:port` of its gRPC service and its account. */
 type ConsensusNode = { readonly address: string; readonly accountId: string }
 
-/** What the ledger recorded under a transaction id. */
+/** The ledger recorded this under a transaction id. */
 export type Recorded = {
   /** The network's status code: `SUCCESS`, or why it failed. */
   readonly status: string

@@ -80,7 +80,7 @@ export function createHederaFacilitator(
     scheme: createExactHedera({ ...parts, ...limits }),
     readiness: { consensus: consensusReady, feePayer: feePayerReady },
     payer: { label: 'Fee payer', account: feePayer, unit: 'tinybar' },
-    /** What it holds, in that unit, as the mirror node last knew it. */
+    /** Reads what it holds, in that unit, as the mirror node last knew it. */
     balance: payerBalance,
     /** Closes the connections to consensus nodes. */
     close: (): void => consensus.close(),

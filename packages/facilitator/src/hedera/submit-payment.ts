@@ -13,7 +13,7 @@ import { splitTransactionList } from '@tallystick/x402/hedera'
 import { type ConsensusProblem, ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import type { NodeProbe } from './node-probe.ts'
 
-/** What happened to a payment: submitted, refused before consensus, or a duplicate of a known id. */
+/** A payment was one of these: submitted, refused before consensus, or a duplicate of a known id. */
 export type Submission =
   /** A node took it or, if there is a `cause`, may have. `hash` is the SHA-384 of the signed bytes, hex. */
   { readonly hash: string; readonly cause?: unknown } | SettlementEnd | 'duplicate'
@@ -110,7 +110,7 @@ export async function submitPayment(transactionList: Uint8Array, to: Network): P
   throw new ConsensusUnavailable('consensus_unavailable')
 }
 
-/** What a consensus node's precheck code means for a payment whose payer signature is already verified. */
+/** Judges a consensus node's precheck code for a payment whose payer signature is already verified. */
 type PrecheckMeaning =
   /** This node did not take it; another may. */
   | { readonly kind: 'busy' }

@@ -1,4 +1,4 @@
-/** What oidc-provider must remember, over either database: sessions, codes, grants, refresh tokens, registered clients. */
+/** oidc-provider must remember these, over either database: sessions, codes, grants, refresh tokens, registered clients. */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@tallystick/service-kit'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
@@ -33,7 +33,7 @@ const SUCCESSOR = `
   LEFT JOIN kept AS next ON next.model = used.model AND next.grant_id = used.grant_id AND next.rotations = used.rotations + 1
   WHERE used.model = 'RefreshToken' AND used.id = $1 AND used.consumed_at >= $2`
 
-/** What came after a refresh token that was used a moment ago. */
+/** Finds what came after a refresh token that was used a moment ago. */
 type Successor =
   | { readonly kind: 'unused'; readonly id: string }
   /** The request that used it has not stored the next one yet. */

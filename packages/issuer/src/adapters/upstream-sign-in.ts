@@ -54,7 +54,7 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
     return found
   }
   return {
-    /** What people know it by. */
+    /** People know it by this. */
     name: new URL(issuer).host,
     /** Where to send the browser of a sign-in, perhaps to say again who is there. Rejects with `UpstreamRefused`. */
     async begin(uid: string, prompt: 'login' | undefined): Promise<string> {

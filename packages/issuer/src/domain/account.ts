@@ -19,7 +19,7 @@ export const UPSTREAM_PREFIX = 'up:'
 export type Accounts = { find(id: string): Promise<Account | undefined> }
 
 /**
- * What began with a sign-in: a session, a code, a refresh token. The library carries `acr` from one to the next; this server has
+ * These begin with a sign-in: a session, a code, a refresh token. The library carries `acr` from one to the next; this server has
  * no classes of authentication, so it is the credentials that were used.
  */
 export type Begun = { readonly accountId?: string | undefined; readonly acr?: string | undefined }

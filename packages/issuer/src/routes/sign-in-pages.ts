@@ -19,7 +19,7 @@ function decoded(patient: string): string {
   }
 }
 
-/** What a scope lets a program do, in words. */
+/** Says in words what a scope lets a program do. */
 function scopeWords(scope: string): string {
   const [name = '', ...patient] = scope.split(':')
   const words = SCOPE_WORDS[name] ?? name
@@ -69,9 +69,9 @@ export function consentPage(page: {
   readonly uid: string
   readonly program: AskingProgram
   readonly label: string
-  /** What it gets if the person allows it. */
+  /** It gets these if the person allows it. */
   readonly scopes: readonly string[]
-  /** What it asked for and this person lacks. */
+  /** It asked for these, and this person lacks them. */
   readonly refused: readonly string[]
 }): string {
   const { uid, program, label, scopes, refused } = page

@@ -17,11 +17,11 @@ const SPECIFIER =
   /(?<=^(?:import|export)\b(?:[\w$*{},\s]*\bfrom)?\s*(['"]))[^'"\n]+(?=\1)|(?<=\bawait import\((['"]))[^'"\n]+(?=\2\))/gm
 /** An attribute of an import, which browsers before 2024 do not read; its module is a script here. */
 const JSON_ATTRIBUTE = /(?<=^import\b.*) with \{ type: 'json' \}/gm
-/** What remains of a type-only import or re-export. */
+/** A type-only import or re-export leaves this. */
 const OF_NOTHING = /^(?:import|export)\s*\{[\s,]*\}\s*from\s*(['"])[^'"\n]+\1;?/gm
 
 /**
- * What browsers that pages work in lack (Safari 15.4, Chrome 103, Firefox 102; C39). When the oldest of them are of 2024, this
+ * Browsers that pages work in lack these (Safari 15.4, Chrome 103, Firefox 102; C39). When the oldest of them are of 2024, this
  * list is empty.
  */
 const TOO_NEW =

@@ -11,7 +11,7 @@ export class Html {
   }
 }
 
-/** What a template accepts; `undefined`, `null` and `false` render as nothing. */
+/** A template accepts these; `undefined`, `null` and `false` render as nothing. */
 type HtmlValue = string | number | bigint | Html | undefined | null | false | readonly HtmlValue[]
 
 const ENTITIES: Readonly<Record<string, string>> = {

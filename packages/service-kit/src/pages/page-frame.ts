@@ -6,7 +6,7 @@ import { Html, html } from './html.ts'
 
 type PageLink = { readonly label: string; readonly href: string }
 
-/** What the frame itself says, and `browser/browser-check.ts` of a browser that lacks something and of a script that fails. */
+/** The frame itself says these, and `browser/browser-check.ts` of a browser that lacks something and of a script that fails. */
 type FrameWords = Readonly<
   Record<'pages' | 'more' | 'skip' | 'browserLacks' | 'pageFailed', string>
 >
@@ -25,7 +25,7 @@ const ENGLISH: NonNullable<Page['language']> = {
   },
 }
 
-/** What a page shows, top to bottom. */
+/** A page shows these, top to bottom. */
 export type Page = {
   /** The document's title. */
   readonly title: string
@@ -60,7 +60,7 @@ export type Page = {
   readonly isWide?: boolean
   /** Path of the page's module, e.g. `/pages/echo.js`. */
   readonly script?: string
-  /** What the server tells the script: `meta` elements by name. */
+  /** The server tells the script these: `meta` elements by name. */
   readonly facts?: Readonly<Record<string, string>>
 }
 

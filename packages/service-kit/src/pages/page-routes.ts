@@ -38,7 +38,7 @@ export function framedPage(paths: readonly [string, ...string[]], page: Page): P
 }
 
 /**
- * What pages may do, as a Content-Security-Policy: load from and talk to their own service. Nothing inline, nothing from
+ * Pages may do this, as a Content-Security-Policy: load from and talk to their own service. Nothing inline, nothing from
  * another origin, no text parsed as markup. `connect` names other origins that scripts may ask; `more` adds directives, e.g.
  * `media-src blob:`.
  */

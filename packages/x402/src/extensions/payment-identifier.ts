@@ -8,7 +8,7 @@ import { z } from 'zod'
 /** The extension's key. */
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
 
-/** What a challenge declares: a name is welcome but not required. No schema, since clients echo all of it in a header. */
+/** A challenge declares that a name is welcome, not required. No schema, since clients echo all of it in a header. */
 export const PAYMENT_IDENTIFIER_OFFER = { info: { required: false } } as const
 
 const identifier = z.string().regex(/^[a-zA-Z0-9_-]{16,128}$/)

@@ -1,4 +1,4 @@
-/** What a catalogue shows about a seller: x402's service metadata on `resource`, as catalogues accept it. */
+/** A catalogue shows this about a seller: x402's service metadata on `resource`, as catalogues accept it. */
 import type { PaidResource } from '../payment.ts'
 
 type SellerFields = Pick<PaidResource, 'serviceName' | 'tags' | 'iconUrl'>

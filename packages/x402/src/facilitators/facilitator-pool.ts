@@ -143,7 +143,7 @@ function watched(
     get turningAway(): TurningAway | undefined {
       return away.current()
     },
-    /** What counts against it: settlements turned away, one that failed lately, a `/supported` that does not answer. */
+    /** Weighs what counts against it: settlements turned away, one that failed lately, a `/supported` that does not answer. */
     ills: (): number =>
       (away.current() === undefined ? 0 : 4) +
       (clock.unixMs() - failedAtMs < UNWELL_MS ? 2 : 0) +

@@ -24,7 +24,7 @@ export type FacilitatorRoute = {
 
 /** A facilitator that turned the last settlements away. */
 export type TurningAway = {
-  /** What it answered, such as `status 401`. */
+  /** It answered this, such as `status 401`. */
   readonly answer: string
   /** When payments for it are asked for again, Unix milliseconds. */
   readonly untilMs: number

@@ -4,7 +4,7 @@ import type { Facilitator } from './facilitator.ts'
 /** Who pays the fees on each network, as last known (X11). */
 export type FeePayerDirectory = ReturnType<typeof createFeePayerDirectory>
 
-/** What is known of a facilitator, or of the best of several. */
+/** This is known of a facilitator, or of the best of several. */
 type FacilitatorState = {
   /** Unix milliseconds of its last good `/supported`. */
   readonly readAtMs: number | undefined

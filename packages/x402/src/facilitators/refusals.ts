@@ -109,7 +109,7 @@ export type Refusal = { readonly kind: 'refused'; readonly reason: RefusalReason
 
 export const refused = (reason: RefusalReason): Refusal => ({ kind: 'refused', reason })
 
-/** What a facilitator's `success: false` means, given its reason and the transaction it names (X8). */
+/** Says what a facilitator's `success: false` means, given its reason and the transaction it names (X8). */
 export function classifyRefusal(refusal: {
   readonly errorReason?: string | undefined
   readonly transaction: string

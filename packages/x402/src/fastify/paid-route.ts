@@ -11,7 +11,7 @@ import type { PaymentHeaders } from '../gate/payment-headers.ts'
 
 export type PaidRouteOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while that is unknown, for example without a fee payer (X11), which is a 502. */
+  /** Says what is on sale; undefined while that is unknown, for example without a fee payer (X11), which is a 502. */
   readonly terms: (request: FastifyRequest) => PaymentTerms | undefined
   /** The work for one request. The body is already validated, so bad input costs nothing. */
   readonly job: (request: FastifyRequest) => JobOptions<Prepared, Answer, Declined>

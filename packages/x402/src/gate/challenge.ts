@@ -22,13 +22,13 @@ export type Challenge = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What is on sale at this moment. */
+/** This is on sale now. */
 export type PaymentTerms = {
   readonly requirements: readonly PaymentRequirement[]
   readonly resource: PaidResource
   /** How to make the call and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
-  /** What a person should know before paying, in a sentence: sent beside `error`. */
+  /** Tells a person what to know before paying, in a sentence: sent beside `error`. */
   readonly notice?: string | undefined
   /** Clients may name their requests (`payment-identifier`). Only for jobs that keep their answers. */
   readonly takesIdentifier?: true | undefined

@@ -1,7 +1,7 @@
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { LedgerFinding, PaymentScheme } from '../schemes/payment-scheme.ts'
 
-/** What the gate did, for logs and metrics. Carries neither header nor answer. */
+/** The gate did this; for logs and metrics. Carries neither header nor answer. */
 export type GateEvent = {
   readonly payment: VerifiedPayment
   /**

@@ -13,10 +13,10 @@ export class GateClosed extends Error {
   override readonly name = 'GateClosed'
 }
 
-/** What the ledger says, once it knows. */
+/** The ledger says this once it knows. */
 export type Resolved = Exclude<LedgerFinding, { kind: 'unknown' }>
 
-/** What ends a look-up: for a payment that was turned away, also that there is no trace of it. */
+/** A look-up ends with this: for a payment that was turned away, also when there is no trace of it. */
 export type LookUpEnd = Resolved | { readonly kind: 'untraced' }
 
 /** One payment in doubt. */

@@ -4,7 +4,7 @@ import type { ChallengeError } from './challenge.ts'
 
 /** The work for one paid request. `Prepared` is made before money moves, `Answer` after; `Declined` says why not. */
 export type PaidJob<Prepared, Answer, Declined> = {
-  /** What is bought. */
+  /** Names what is bought. */
   readonly fingerprint: string
   /** Names the request in its payment's events and log lines. */
   readonly requestId?: string | undefined
@@ -30,7 +30,7 @@ export type PaidJob<Prepared, Answer, Declined> = {
    */
   readonly idempotencyKey?: string | undefined
   /**
-   * What a later process needs to redo this work, kept while the reservation is open: at most KEPT_REQUEST_BYTES_MAX,
+   * A later process needs this to redo the work; kept while the reservation is open: at most KEPT_REQUEST_BYTES_MAX,
    * opaque to the gate.
    */
   readonly request?: string | undefined
@@ -75,7 +75,7 @@ export type SettledPayment = {
   readonly landedAtSeconds?: number
 }
 
-/** What happened to a payment. */
+/** A payment ends in one of these ways. */
 export type PaymentOutcome<Answer, Declined> =
   | {
       readonly kind: 'paid'
@@ -117,7 +117,7 @@ export type PaymentProblem = {
 /** When to come back while nothing can be sold: a facilitator's `/supported` is read again after 5 s. */
 const UNAVAILABLE_RETRY_SECONDS = 5
 
-/** What is on sale is not known, for example without a fee payer (X11). */
+/** Nobody knows what is on sale, for example without a fee payer (X11). */
 export const TERMS_UNKNOWN: PaymentProblem = {
   error: 'payment_terms_unknown',
   retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS,
@@ -143,7 +143,7 @@ export type AnyOutcome = PaymentOutcome<unknown, unknown>
 export type PaymentForJob = {
   readonly payment: VerifiedPayment
   readonly scheme: PaymentScheme
-  /** What the facilitator receives; absent if the payment can only be found, for example once it has expired. */
+  /** The facilitator receives this; absent if the payment can only be found, for example once it has expired. */
   readonly order:
     | { readonly payload: PaymentPayload; readonly requirement: PaymentRequirement }
     | undefined

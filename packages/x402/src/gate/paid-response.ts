@@ -1,4 +1,4 @@
-/** What a paid call is answered with, whatever serves it: status, headers and body of each outcome. */
+/** Answers a paid call, whatever serves it: status, headers and body of each outcome. */
 import type { PaymentTerms } from './challenge.ts'
 import {
   type JobOptions,
@@ -114,7 +114,7 @@ export const UNPAID = { kind: 'challenged', error: 'payment_required' } as const
 /** One route of any framework: what it sells, and how it answers what is its own. */
 export type PaidRoute<Request, Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while that is unknown, for example without a fee payer (X11), which is a 502. */
+  /** Says what is on sale; undefined while that is unknown, for example without a fee payer (X11), which is a 502. */
   readonly terms: (request: Request) => PaymentTerms | undefined
   /** The work for one request; made only if there is a payment. */
   readonly job: (request: Request) => JobOptions<Prepared, Answer, Declined>

@@ -58,7 +58,7 @@ export function createPayerLines(clock: Clock, limits: GateLimits) {
           entry.isPreparing = true
           return true
         },
-        /** What earlier payments under way may still take from the balance, in base units of the same asset. */
+        /** Sums what earlier payments under way may still take from the balance, in base units of the same asset. */
         aheadAmount: () => amountAhead(line, entry),
         /** Resolves when the line has moved; false if that takes too long. */
         moved,

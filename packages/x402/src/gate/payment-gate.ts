@@ -37,7 +37,7 @@ import {
 } from './payment-headers.ts'
 import { createPaymentsInFlight } from './payments-in-flight.ts'
 
-/** What happened to one open reservation. */
+/** One open reservation was resumed, and ended so. */
 export type Resumed = {
   readonly reservation: Reservation
   /**
@@ -246,7 +246,7 @@ async function resumeEach(
   await Promise.all(Array.from({ length: RESUMED_AT_ONCE }, resumeNext))
 }
 
-/** What a request brings, before anything is reserved. */
+/** A request brings this, before anything is reserved. */
 export type Admission =
   | ({ readonly kind: 'admitted' } & Omit<PaymentForJob, 'job'>)
   | { readonly kind: 'challenged'; readonly error: ChallengeError }

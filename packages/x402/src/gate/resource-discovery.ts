@@ -1,5 +1,5 @@
 /**
- * What a challenge tells an agent about the call it sells: x402's extension `bazaar`, version 2, as plain JSON. Its shape
+ * A challenge tells an agent this about the call that it sells: x402's extension `bazaar`, version 2, as plain JSON. Its shape
  * is in x402's specs/extensions/bazaar.md.
  */
 
@@ -8,13 +8,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** A paid call: an example, the schema of what it sends, and an example of its answer. */
 type ResourceCall = {
-  /** What a call sends; the example must match the schema. */
+  /** A call sends this; the example must match the schema. */
   readonly input:
     | { readonly method: 'GET'; readonly queryParams: object; readonly schema: JsonSchema }
     | { readonly method: 'POST'; readonly body: object; readonly schema: JsonSchema }
     /** A tool of an MCP server: its arguments. */
     | { readonly toolName: string; readonly example: object; readonly schema: JsonSchema }
-  /** What a paid call answers. */
+  /** A paid call answers this. */
   readonly output: { readonly example: object }
 }
 

@@ -200,7 +200,7 @@ async function settle(
  */
 const GIVEN_UP_AFTER_MS = 9_000
 
-/** What consensus takes, seconds: what was submitted before a request was turned away has a trace by then. */
+/** Consensus takes so long, seconds: what was submitted before a request was turned away has a trace by then. */
 const TRACE_SECONDS = 3
 
 /** Longest pause between two looks for a trace: its buyer is free within 15 s, with a ledger that lags by 9 s. */

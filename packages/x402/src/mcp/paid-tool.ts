@@ -57,7 +57,7 @@ export function toolCallHash(
 
 type PaidToolOptions<Prepared, Answer, Declined> = {
   readonly gate: PaymentGate
-  /** What is on sale; undefined while that is unknown (X11). */
+  /** Says what is on sale; undefined while that is unknown (X11). */
   readonly terms: PaymentTerms | undefined
   readonly call: ToolCall
   /** Its `toolCallHash`, if the caller already has it. */

@@ -53,7 +53,7 @@ export function createReceiptIssuer(options: {
     kid,
     /** The key's public half, base64url: an `earlierKeys` entry of the next issuer. */
     publicKey: key.x,
-    /** What `/.well-known/did.json` answers. */
+    /** `/.well-known/did.json` answers this. */
     didDocument: buildDidDocument(did, [{ keyName, x: key.x }, ...earlierKeys]),
     /** One offer for each requirement; the same objects until half of their time has passed. */
     offersFor(terms: PaymentTerms): readonly SignedStatement[] {

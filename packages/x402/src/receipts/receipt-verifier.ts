@@ -41,7 +41,7 @@ export type StatementVerdict<Statement> =
 
 type Accepted = Pick<OfferStatement, 'scheme' | 'network' | 'asset' | 'payTo' | 'amount'>
 
-/** What a buyer knows of its own payment. */
+/** A buyer knows this of its own payment. */
 type OwnPayment = {
   /** The address that was called; its host must have signed. */
   readonly calledUrl: string
@@ -65,7 +65,7 @@ const SKEW_SECONDS = 300
 const RECEIPT_AGE_SECONDS_MAX = 90_000
 
 const signed = z.object({ format: z.string(), signature: z.string() })
-/** What a message carries in its extension `key`. */
+/** Finds what a message carries in its extension `key`. */
 const carrying = <Info extends z.ZodType>(key: string, info: Info) =>
   z
     .object({ extensions: z.record(z.string(), z.unknown()) })

@@ -17,7 +17,7 @@ export const OFFER_RECEIPT = 'offer-receipt'
 
 const common = { version: z.literal(1), resourceUrl: z.string(), network: z.string() }
 
-/** What a seller asks until `validUntil`, Unix seconds. */
+/** A seller asks this until `validUntil`, Unix seconds. */
 export const offerSchema = z.object({
   ...common,
   scheme: z.string(),

@@ -20,7 +20,7 @@ export type Reservation = {
   readonly keepsAnswer?: true | undefined
   /** The payer's own name for the request, from `Idempotency-Key`. */
   readonly idempotencyKey?: string | undefined
-  /** What a later process needs to redo the work; opaque to the gate, dropped once there is an answer. */
+  /** A later process needs this to redo the work; opaque to the gate, dropped once there is an answer. */
   readonly request?: string | undefined
   /** The answer has left for the payer at least once. */
   readonly isDelivered?: true
@@ -90,7 +90,7 @@ export type ReservationStore = {
   ownerEnded(paymentId: string): Promise<void>
 }
 
-/** What an earlier payment from the same payer means for a new one. */
+/** An earlier payment from the same payer means this for a new one. */
 type SiblingVerdict =
   | Extract<ReserveOutcome, { kind: 'unresolved' | 'key_conflict' }>
   | { readonly kind: 'none' }

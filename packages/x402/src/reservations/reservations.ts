@@ -140,7 +140,7 @@ function createWrites(
   observe: (event: GateEvent) => void,
   lateWrites: ReturnType<typeof createLateWrites>,
 ) {
-  /** What the store answered; undefined if it failed. */
+  /** Returns what the store answered; undefined if it failed. */
   async function write<Answer>(
     payment: VerifiedPayment,
     run: () => Promise<Answer>,
@@ -295,7 +295,7 @@ function answerExpiry({ keepsAnswer, payment }: Reservation, nowSeconds: number)
   return keepsAnswer ? Math.max(untilSeconds, nowSeconds + PAYER_ANSWER_KEPT_SECONDS) : untilSeconds
 }
 
-/** What to ask the store to hold. Throws RangeError for a request that no route may let through. */
+/** Describes what the store is to hold. Throws RangeError for a request that no route may let through. */
 function reservationFor({ identifierKey, job, order, payment }: PaymentForJob): Reservation {
   const reservation: Reservation = {
     paymentId: payment.id,

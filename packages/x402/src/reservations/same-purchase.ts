@@ -47,7 +47,7 @@ export const hasGuessed = (
   sender = '',
 ): boolean => (guesses?.[clientNetwork(sender)] ?? 0) >= GUESSES_MAX
 
-/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it. */
+/** Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it. */
 export function clientNetwork(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!plain.includes(':')) return plain

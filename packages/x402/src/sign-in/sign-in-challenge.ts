@@ -18,7 +18,7 @@ type SignInOffer = {
   /** Why a proof is requested: the `error` of the body. */
   readonly error: string
   readonly resource: PaidResource
-  /** What a person reads in the wallet, one line of ASCII. */
+  /** A person reads this in the wallet, one line of ASCII. */
   readonly statement: string
   /** CAIP-2, `eip155:…`. */
   readonly chainId: string

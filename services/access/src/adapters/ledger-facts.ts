@@ -52,12 +52,12 @@ export function createLedgerFacts(options: {
     latestBlock: keepRead(BLOCK_MS, async () =>
       toBlock(await relay.read('eth_getBlockByNumber', ['latest', false])),
     ),
-    /** What one HBAR is worth, 1e-8 of a US cent. */
+    /** Value of one HBAR, 1e-8 of a US cent. */
     tinycentsPerHbar: keepRead(RATE_MS, async () => {
       const call = { to: EXCHANGE_RATE_ADDRESS, data: ONE_HBAR_IN_TINYCENTS }
       return quantity(await relay.read('eth_call', [call, 'latest']))
     }),
-    /** What an account holds, tinybar. */
+    /** Balance of an account, tinybar. */
     balanceTinybar: (account: Hex) => getOrMake(balances, account, () => keepBalance(account)),
   }
 }
@@ -91,10 +91,10 @@ export type LedgerReceipt = {
   readonly status: 'success' | 'reverted'
   readonly logs: readonly LedgerLog[]
   readonly gasUsed: bigint
-  /** What the ledger took for it. */
+  /** The ledger took this for it. */
   readonly costWeibar: bigint
   readonly blockNumber: bigint
-  /** What it created. */
+  /** It created this contract. */
   readonly contractAddress: Hex | undefined
 }
 

@@ -52,11 +52,11 @@ export function usageGasLimit(entryCount: number): bigint {
   return BASE_GAS + ENTRY_GAS * BigInt(entryCount)
 }
 
-/** What the recorder must hold for a full batch at a quoted gas price, tinybar. */
+/** Computes what the recorder must hold for a full batch at a quoted gas price, tinybar. */
 export const fullBatchTinybar = (quotedWeibar: bigint): bigint =>
   (usageGasLimit(SEAL_AT_AGENTS) * GAS_PRICE_FACTOR * quotedWeibar) / WEIBAR_PER_TINYBAR
 
-/** What the recorder holds, and what it must hold for a full batch, tinybar. Throws the relay's errors. */
+/** Reads what the recorder holds, and what it must hold for a full batch, tinybar. Throws the relay's errors. */
 export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
   const [balanceTinybar, gasPrice] = await Promise.all([
     facts.balanceTinybar(recorder)(),
@@ -157,7 +157,7 @@ function packUsage({ agent, calls, windowExpiresAtSeconds }: UsageEntry): Hex {
   return `0x${agent.slice(2)}${packedCalls}${windowExpiresAtSeconds.toString(16).padStart(16, '0')}`
 }
 
-/** What `contract` counted, from a receipt's logs in their order; skips other contracts and other events. */
+/** Reads what `contract` counted from a receipt's logs, in their order; skips other contracts and other events. */
 export function decodeUsageCounts(logs: readonly LedgerLog[], contract: Hex): UsageCount[] {
   return decodeContractEvents(logs, contract).flatMap(({ args, eventName }): UsageCount[] => {
     if (eventName === 'UsageRecorded')

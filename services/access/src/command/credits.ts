@@ -1,4 +1,4 @@
-// What the `payments` verbs work with: payTo's credits, what became of each, and how to find one. The adapters are the
+// The `payments` verbs work with these: payTo's credits, what became of each, and how to find one. The adapters are the
 // service's own, so that the command sees what the service sees.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '@tallystick/service-kit'
@@ -22,7 +22,7 @@ import {
 } from '../domain/unresolved-credits.ts'
 import { needed, type OperatorCall, type OperatorConfig, OperatorRefusal } from './operator-verb.ts'
 
-/** What became of a credit to payTo (A15). */
+/** A credit to payTo ended in one of these ways (A15). */
 export type CreditOutcome =
   | Exclude<CreditJudgement, { readonly kind: 'opened' }>
   /** The contract knows it. `isRefundedToo`: payTo also paid it back, which this command never does. */

@@ -235,7 +235,7 @@ export async function deployAccessWindow(options: DeployOptions) {
     /** Block of the creation: the first one worth searching for its events. */
     blockNumber,
     gasUsed,
-    /** What that gas cost, without the reserve. */
+    /** Cost of that gas, without the reserve. */
     costTinybar: costWeibar / WEIBAR_PER_TINYBAR,
   }
 }

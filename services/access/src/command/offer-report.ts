@@ -1,4 +1,4 @@
-// What `deploy` and `set-offer` say about an offer before they make it: its table, its break-even, and a loss's refusal.
+// `deploy` and `set-offer` say this about an offer before they make it: its table, its break-even, and a loss's refusal.
 import { accessWindowRules } from '@tallystick/contracts'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { readView } from '../adapters/contract-calls.ts'

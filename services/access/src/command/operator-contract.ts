@@ -159,7 +159,7 @@ export async function openContract({ clock, config }: OperatorCall): Promise<Own
   }
 }
 
-/** What a transaction cost and where it is, for the end of a verb's output. */
+/** Says what a transaction cost and where it is, at the end of a verb's output. */
 export function receiptLine({ costWeibar, gasUsed, transactionHash }: LedgerReceipt): string {
   return `Transaction ${transactionHash}, ${gasUsed} gas, ${formatHbar(costWeibar / WEIBAR_PER_TINYBAR)}.`
 }

@@ -18,7 +18,7 @@ import { isAddress } from 'viem'
 import { z } from 'zod'
 import { accessConfigSchema, ecdsaKey, keyText } from '../config.ts'
 
-/** What a verb is called with. */
+/** A verb is called with these. */
 export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
   readonly config: OperatorConfig
   readonly clock: Clock

@@ -10,7 +10,7 @@ import type { AccessGranted, Subscription, Usage } from '../wire/access-answers.
 /** An EVM address or 32-byte word in lower-case hex. */
 export type Hex = `0x${string}`
 
-/** What the contract answers for no address. */
+/** The contract answers this for no address. */
 export const ZERO_ADDRESS: Hex = '0x0000000000000000000000000000000000000000'
 
 /** A subscription at one second, with the paid periods projected to it (A6). */

@@ -39,7 +39,7 @@ export function createAgentHolder(
   const lookUps = createCallRate({ clock, perSecond: LOOK_UPS_PER_SECOND })
   const payTo = new Set<Hex>([sender.address, longZeroAddress(deps.payTo)])
 
-  /** What is known without a look-up. */
+  /** Answers what is known without a look-up. */
   const known = (agent: Hex): string | undefined => {
     if (agent === ZERO_ADDRESS) return 'Nobody holds the zero address: use your own as agent.'
     if (BigInt(agent) <= SYSTEM_NUMBER_MAX)

@@ -42,7 +42,7 @@ export type AccessOutcome =
       readonly kind: 'granted'
       readonly body: AccessGranted
       readonly settlement?: Settlement | undefined
-      /** What a guarded agent's later calls may send in place of a proof. */
+      /** A guarded agent's later calls may send this in place of a proof. */
       readonly token?: string | undefined
     }
   /** The window of a guarded agent is open, and the caller has not proved its key (A17). */

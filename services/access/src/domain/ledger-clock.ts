@@ -45,7 +45,7 @@ export function createLedgerClock({
 
 type Seconds = { readonly own: number; readonly wall: number }
 
-/** What is certain about a clock that showed these times before and after a node reported its own. */
+/** Says what is certain about a clock that showed these times before and after a node reported its own. */
 function measureOffset(
   { consensusSeconds, nodeSeconds }: LedgerTime,
   { before, after }: { readonly before: Seconds; readonly after: Seconds },

@@ -1,5 +1,5 @@
 /**
- * What an offer costs and earns its seller: pure arithmetic over the gas of whole transactions. Costs are kept apart by
+ * Costs and earnings of an offer for its seller: pure arithmetic over the gas of whole transactions. Costs are kept apart by
  * who pays: payTo forwards purchases, the contract's reserve pays renewals, the recorder counts calls. Not counted are
  * deployment, the owner's own calls and the facilitator's fee of 0.01 US cent a payment.
  */
@@ -16,10 +16,10 @@ export type OfferTerms = {
   readonly slotSeconds: number
 }
 
-/** What the ledger charges, and how the seller sells. */
+/** The ledger charges and the seller sells at these terms. */
 export type Market = {
   readonly gasPriceTinybar: bigint
-  /** What the network takes for one `scheduleCall`, hundredths of a US cent. */
+  /** Price of one `scheduleCall`, hundredths of a US cent. */
   readonly scheduleCost: number
   /** 1e-8 of a US cent, as the exchange-rate contract gives it. */
   readonly tinycentsPerHbar: bigint
@@ -65,7 +65,7 @@ const BREAK_EVEN_AGENTS_MAX = 1_000
 /** One hundredth of a US cent. */
 const TINYCENTS_PER_SCHEDULE_UNIT = 1_000_000n
 
-/** What one window costs, by who pays, and earns, tinybar. */
+/** One window costs, by who pays, and earns this, tinybar. */
 type WindowCost = {
   readonly purchaseTinybar: bigint
   readonly renewalTinybar: bigint
@@ -108,7 +108,7 @@ function scheduledGas(market: Market): bigint {
 export const renewalTinybar = (market: Market): bigint =>
   transactionTinybar(market, GAS.renewalArming, true)
 
-/** What a slot's agents cost in gas over one purchase's length, tinybar. */
+/** Computes the gas that a slot's agents cost over one purchase's length, tinybar. */
 type SlotCost = { readonly purchases: bigint; readonly renewals: bigint }
 
 /**
@@ -152,7 +152,7 @@ function callsCost(terms: OfferTerms, market: Market, demand: Demand) {
   return transactionTinybar(market, first + BigInt(records - 1) * further)
 }
 
-/** What one window costs and earns, the mean over all agents. */
+/** Computes costs and earnings of one window, the mean over all agents. */
 export function windowCost(terms: OfferTerms, market: Market, demand: Demand): WindowCost {
   const { agents } = demand
   const slots = slotCount(terms)

@@ -1,5 +1,5 @@
 /**
- * What the payment gate runs for one paid request: everything that can fail comes before money moves, and what follows
+ * The payment gate runs this for one paid request: everything that can fail comes before money moves, and what follows
  * it may be repeated until it succeeds (A3, A5).
  */
 import { pause } from '@tallystick/service-kit'

@@ -57,7 +57,7 @@ function isToFund(window: AccessWindow, offer: Offer | undefined, nowSeconds: nu
   return isSame && isShort
 }
 
-/** What the contract is called for: `fund` is a poke that makes periods of what waits. */
+/** The contract is called for one of these: `fund` is a poke that makes periods of what waits. */
 type Need = Rearming | 'fund'
 
 export type Reaper = ReturnType<typeof createReaper>

@@ -1,5 +1,5 @@
 /**
- * What the seller has to fix before anything is sold: each is red on `/ready`, with a sentence. Open windows are still
+ * The seller has to fix these before anything is sold: each is red on `/ready`, with a sentence. Open windows are still
  * served, and earlier payments are still opened.
  */
 import { type Clock, keptRead } from '@tallystick/service-kit'
@@ -37,7 +37,7 @@ type SalesStopsDeps = Pick<
 > & {
   readonly clock: Clock
   readonly ledgerClock: Pick<LedgerClock, 'offSeconds'>
-  /** What the recorder spends in an hour, tinybar. */
+  /** Computes what the recorder spends in an hour, tinybar. */
   readonly spentPerHour: () => bigint
   readonly otherSales: () => Hex | undefined
 }

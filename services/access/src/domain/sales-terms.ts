@@ -9,7 +9,7 @@ import { ledgerSeconds } from './access-window.ts'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 
-/** What a challenge says about the call: its query parameter and, in short, its answer. `/openapi.json` has it all. */
+/** A challenge says this about the call: its query parameter and, in short, its answer. `/openapi.json` has it all. */
 export const accessDiscovery = describeCall({
   input: {
     method: 'GET',
@@ -23,7 +23,7 @@ export const accessDiscovery = describeCall({
   output: { example: { access: 'granted', paidThisRequest: true, resource: {} } },
 })
 
-/** What is on sale at `url`. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
+/** Says what is on sale at `url`. No requirement while no fee payer is known (X11). Each method throws ChainUnavailable. */
 export function createSalesTerms(deps: AccessParts, url: string) {
   const resource = {
     url,
@@ -53,7 +53,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
 
   return {
     resource,
-    /** What a challenge asks for: a whole purchase at the current offer. */
+    /** A challenge asks for a whole purchase at the current offer. */
     async challenged(): Promise<PaymentTerms> {
       const current = (await deps.contract.offers()).at(-1)
       const [feePayer] = feePayers()
@@ -64,7 +64,7 @@ export function createSalesTerms(deps: AccessParts, url: string) {
         lastChallenged = { key, terms: { requirements, resource, discovery: accessDiscovery } }
       return lastChallenged.terms
     },
-    /** What a payment may match: also the price before a change, for 10 minutes, and every fee payer known. */
+    /** A payment may match these: also the price before a change, for 10 minutes, and every fee payer known. */
     accepted: async (): Promise<PaymentTerms> => acceptedFor(await deps.contract.offers()),
     /** The same by the offers that were read before; asks the ledger for nothing. */
     acceptedBefore: (): PaymentTerms => acceptedFor(deps.contract.knownOffers()),

@@ -1,5 +1,5 @@
 /**
- * What the seller has earned and spent since the contract was made, read on from where the last read ended. Withdrawals
+ * Sums what the seller has earned and spent since the contract was made, read on from where the last read ended. Withdrawals
  * and fundings of the reserve are rare events; the gas of renewals is what the reserve lost between them.
  */
 import type { Clock } from '@tallystick/service-kit'

@@ -13,7 +13,7 @@ export type SellerFigures = {
   readonly renewalsReserveCanArm: number
   readonly earnedTinybar: bigint
   readonly recorderTinybar: bigint
-  /** What the recorder must hold for a full batch, tinybar. */
+  /** The recorder must hold this for a full batch, tinybar. */
   readonly batchTinybar: bigint
   readonly floatTinybar: bigint
   /** One purchase, and what payTo must hold for the gas of its forward, tinybar. */
@@ -68,7 +68,7 @@ export function judgeFigures(
   }
 }
 
-/** What the recorder had paid at moments of the last hour, oldest first. Its balance would not do: it also changes when
+/** The recorder had paid this at moments of the last hour, oldest first. Its balance would not do: it also changes when
  * the operator takes money out or sends some. */
 export type SpendingTrail = readonly { readonly atMs: number; readonly spentTinybar: bigint }[]
 
@@ -155,7 +155,7 @@ type SellerAlertsDeps = Pick<AccessParts, 'clock' | 'report'> & {
   readonly limits: AlertLimits
   /** Throws if the ledger does not answer; then nothing is judged. */
   readonly readFigures: () => Promise<SellerFigures>
-  /** What this process's recorder paid since the process started. */
+  /** Reads the recorder's payments since this process started. */
   readonly spentTinybar: () => bigint
   readonly webhook: AccessPorts['alertWebhook']
 }
@@ -198,7 +198,7 @@ export function createSellerAlerts(deps: SellerAlertsDeps) {
       looking = lookUntilClosed()
     },
     isRaised: (alert: SellerAlert): boolean => state.has(alert),
-    /** What the recorder spends in an hour at its present rate, tinybar; 0 before the second look. */
+    /** Computes what the recorder spends in an hour at its present rate, tinybar; 0 before the second look. */
     spentPerHour: (): bigint => spendingRate(trail, LOOK_MS),
     async close(): Promise<void> {
       closed.abort()

@@ -33,7 +33,7 @@ const SUBSCRIBERS_MAX = 10_000
 /** The same for addresses that never had a subscription, so that strangers displace no subscriber. */
 const STRANGERS_MAX = 1_000
 
-/** What a read returned, and its number. */
+/** A read returned this window; reads are numbered. */
 type WindowRead = { readonly window: ReadWindow; readonly serial: number }
 
 const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000)
@@ -70,7 +70,7 @@ export function createSubscriptions({
   const stands = (agent: Hex, read: WindowRead): ReadWindow =>
     standsAt(agent, read, ledgerSeconds(clock))
 
-  /** What was read at most this long ago, or undefined. Sends no request. */
+  /** Finds what was read at most this long ago. Sends no request. */
   const known = (agent: Hex, ageMs = Number.POSITIVE_INFINITY): ReadWindow | undefined => {
     const read = reads.lastRead(agent)
     return read !== undefined && reads.isRecent(read, ageMs) ? stands(agent, read) : undefined

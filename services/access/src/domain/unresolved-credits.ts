@@ -47,7 +47,7 @@ const isNoWholePurchase = (judged: CreditJudgement): boolean =>
 const refused = (reason: CreditRefusal): CreditJudgement => ({ kind: 'refused', reason })
 
 /**
- * What a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
+ * Finds what a credit pays for (A4). It is a purchase when one account paid a whole purchase at a price that the contract
  * offered then, and the contract does not know its reference. A memo that names an address which nobody acts under opens nothing:
  * the gate settles none for those, so the money came past it and is given back. Throws ChainUnavailable, ContractAbsent or
  * LedgerUnavailable.

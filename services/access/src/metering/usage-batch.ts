@@ -1,5 +1,5 @@
 /**
- * What is on its way to the ledger: a call until it is answered, the entry that counts calls, and the batch of entries that one
+ * Everything on its way to the ledger: a call until it is answered, the entry that counts calls, and the batch of entries that one
  * transaction counts, until its receipt settles them. No policy lives here: usage-batcher.ts says when to seal, usage-lease.ts
  * what to count in advance.
  */
@@ -127,7 +127,7 @@ export class SealedEntry implements UsageEntry {
   }
 }
 
-/** What one transaction counts: its entries. */
+/** One transaction counts these entries. */
 export type UsageBatch = { readonly entries: readonly SealedEntry[] }
 
 /** The queue of the recorder's key. */
@@ -138,7 +138,7 @@ export const countCalls = ({ entries }: UsageBatch): number =>
   entries.reduce((sum, entry) => sum + entry.madeCalls, 0)
 
 type SettlementOptions = RecorderParts & {
-  /** What becomes of an entry that was not counted. */
+  /** Decides about entries that were not counted. */
   readonly leases: {
     void(entry: SealedEntry): void
     notReturned(entry: SealedEntry): void

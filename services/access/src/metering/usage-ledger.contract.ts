@@ -1,4 +1,4 @@
-// What every UsageLedger must do, the tests' fake and the real one alike.
+// Every UsageLedger must do this, the tests' fake and the real one alike.
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { SignedTransaction } from '../transactions/transaction-ledger.ts'
 import type { UsageEntry, UsageLedger } from './usage-ledger.ts'

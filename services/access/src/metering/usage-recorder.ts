@@ -9,7 +9,7 @@
  * usage-batcher (when to seal), usage-batch (calls, entries, batches, and what a receipt means for them); transactions/ signs
  * and sends batches and reads their receipts. One agent's calls in a batch are one entry per window.
  *
- * What goes wrong, and what follows:
+ * Each failure has its consequence:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
  * - a send without an answer: the same bytes are sent again after 20 s, if the ledger still shows their nonce unused;
  * - dropped transaction: after 15 s without a receipt the ledger's nonce shows it, and it and all later ones are resent;

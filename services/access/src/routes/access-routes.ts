@@ -19,7 +19,7 @@ export type AccessRouteDeps = {
   readonly callAccess: CallAccess
   readonly readStatus: (agent: Hex) => Promise<Status>
   readonly gate: Pick<PaymentGate, 'challenge'>
-  /** What `/.well-known/did.json` answers. */
+  /** `/.well-known/did.json` answers this. */
   readonly didDocument: Readonly<Record<string, unknown>>
 }
 

@@ -31,7 +31,7 @@ export type SendResult = { readonly kind: 'accepted' } | (Refusal & { readonly e
 
 export type PendingReceipt = { readonly kind: 'pending' }
 
-/** What a signature offers for its place on the ledger. */
+/** A signature offers this for its place on the ledger. */
 type Offer = { readonly nonce: number; readonly gasPriceWeibar: bigint }
 
 /** One key on one ledger. A request rejects with the adapter's error if the ledger does not answer. */

@@ -79,7 +79,7 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
   readonly #signer: TransactionSigner<Work, Receipt>
   readonly #repair: TransactionRepair<Work, Receipt>
   readonly #receipts: TransactionReceipts<Work, Receipt>
-  /** What happened since the start. */
+  /** Counts since the start. */
   readonly totals = { transactionsSentTotal: 0, resendsTotal: 0, resigningsTotal: 0 }
   #isRunning = false
   #isWoken = false

@@ -18,7 +18,7 @@ import {
 /** A transaction ends with its receipt, or is given up because none will come. */
 export type TransactionEnd<Receipt> = Receipt | { readonly kind: 'missing' }
 
-/** What a missing receipt needs. */
+/** A missing receipt needs one of these. */
 export type TransactionNeed<Work> =
   /** What the ledger's nonce says has not arrived is sent again, unchanged and in order. */
   | { readonly kind: 'resync' }

@@ -1,5 +1,5 @@
 /**
- * What a queue of one key holds: transactions until their receipts, and the signer that hands out nonces, prices and
+ * A queue of one key holds these: transactions until their receipts, and the signer that hands out nonces, prices and
  * signatures. No policy lives here: transaction-queue.ts says what is sent, transaction-repair.ts what is signed again.
  */
 import type { Clock } from '@tallystick/service-kit'

@@ -1,7 +1,7 @@
-/** What callers send. */
+/** Callers send these. */
 import { z } from 'zod'
 
-/** What the reference shows for `agent`: nobody's address. */
+/** The reference shows nobody's address for `agent`. */
 export const agentExample = '0xaa00000000000000000000000000000000000000'
 
 /** `agent`: 0x and forty hex digits; its EIP-55 checksum is not checked. Lower case from here on. */
@@ -17,7 +17,7 @@ export const agentQuery = z.object({
     .transform((text) => text.toLowerCase() as `0x${string}`),
 })
 
-/** What a paying client and a guarded agent send; other headers are left alone. */
+/** A paying client and a guarded agent send these; other headers are left alone. */
 export const accessHeaders = z.looseObject({
   'payment-signature': z
     .string()

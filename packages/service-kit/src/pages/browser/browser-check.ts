@@ -4,7 +4,7 @@
  * used here, and so no optional chaining.
  */
 
-/** What the scripts of pages need and a browser may lack; browser-modules.ts refuses modules that need more. */
+/** The scripts of pages need these, and a browser may lack them; browser-modules.ts refuses modules that need more. */
 const NEEDED: readonly (readonly [string, () => boolean])[] = Object.entries({
   AbortController: () => 'AbortController' in window,
   'Array.prototype.at': () => 'at' in Array.prototype,

@@ -1,6 +1,6 @@
 /** Shared by the scripts of all pages: elements, facts from the server and the link, answers in time, requests to copy. */
 
-/** What an element may contain; `undefined` and `false` add nothing, for optional parts. */
+/** An element may contain these; `undefined` and `false` add nothing, for optional parts. */
 export type Child = Node | string | undefined | false
 
 const isThere = (child: Child): child is Node | string => child !== undefined && child !== false

@@ -24,7 +24,7 @@ import {
   wordSchema,
 } from './evm-words.ts'
 
-/** What makes an authorization unique: token, signer and nonce, all in lower case. */
+/** An authorization is unique by token, signer and nonce, all in lower case. */
 export type AuthorizationKey = Pick<VerifiedPayment, 'asset' | 'payer' | 'nonce'>
 
 /** A hex number as JSON-RPC writes it. */
@@ -50,7 +50,7 @@ const logSchema = z
   })
   .transform(({ transactionHash: transaction, ...rest }) => ({ ...rest, transaction }))
 
-/** What a transaction did; its logs in order of emission. */
+/** A transaction did this; its logs are in order of emission. */
 const receiptSchema = z
   .object({
     transactionHash: wordSchema,
@@ -143,7 +143,7 @@ function createReader(options: { readonly url: string; readonly clock: Clock }) 
   }
 }
 
-/** What payments read from an EVM chain. Every method throws LedgerUnavailable. */
+/** Payments read this from an EVM chain. Every method throws LedgerUnavailable. */
 export type EvmLedger = ReturnType<typeof createJsonRpcLedger>
 
 /** The chain behind a JSON-RPC URL. */
@@ -257,7 +257,7 @@ function bytesArgument(bytes: Uint8Array): Buffer {
   return Buffer.concat([uintWord(64n), uintWord(BigInt(bytes.length)), bytes, padding])
 }
 
-/** What the chain says about an asset's configuration. `unreachable` proves nothing: the service starts (X11). */
+/** Compares an asset's configuration with the chain. `unreachable` proves nothing: the service starts (X11). */
 export type DomainCheck =
   | { readonly kind: 'right' }
   | { readonly kind: 'wrong_chain'; readonly chainId: number }

@@ -110,7 +110,7 @@ function readUnits(terms: TokenPrice, asset: EvmAsset): bigint {
 }
 
 /**
- * What an `accepts` entry asks for in a token with signed transfers (X3). Amount in base units: 10_000n is $0.01 at six
+ * Builds an `accepts` entry for a token with signed transfers (X3). Amount in base units: 10_000n is $0.01 at six
  * decimals. Settled up front. `extra.name` and `extra.version` are the token's signing domain. Throws RangeError for a
  * bad address, network, amount or timeout.
  */

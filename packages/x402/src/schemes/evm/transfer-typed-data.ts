@@ -1,4 +1,4 @@
-/** What the payer of a transfer signs, as wallets show it: EIP-3009 in the form of EIP-712. Pages load this file, too. */
+/** The payer of a transfer signs this, as wallets show it: EIP-3009 in the form of EIP-712. Pages load this file, too. */
 import type { Hex } from './evm-words.ts'
 
 /** An EIP-712 domain with the four fields that these tokens use. */

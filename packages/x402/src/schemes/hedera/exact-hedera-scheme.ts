@@ -120,7 +120,7 @@ function readTinybar(terms: HbarPrice): bigint {
 }
 
 /**
- * What an `accepts` entry asks for in HBAR (X3). Settled up front, with a timeout of at most 180 s, the longest validity of a
+ * Builds an `accepts` entry for HBAR (X3). Settled up front, with a timeout of at most 180 s, the longest validity of a
  * Hedera transaction. Throws RangeError, which names the argument.
  */
 export function hederaRequirement(

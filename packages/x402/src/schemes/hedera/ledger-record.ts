@@ -89,7 +89,7 @@ export type LedgerTransfer = Pick<
   readonly direction: 'credit' | 'debit'
   /** Text and hash that name it on the contract (A2). */
   readonly reference: PaymentReference
-  /** What the account received, or gave apart from fees; above 0. */
+  /** The account received this, or gave it apart from fees; above 0. */
   readonly amountTinybar: bigint
   /**
    * The other side: for a credit, who was debited; for a debit, who was credited; in both cases without the fee payer's
@@ -98,7 +98,7 @@ export type LedgerTransfer = Pick<
   readonly counterparties: readonly { readonly accountId: string; readonly amountTinybar: bigint }[]
 }
 
-/** What a successful record moved to or from an account; undefined if only fees. */
+/** Finds what a successful record moved to or from an account; undefined if only fees. */
 export function toTransfer(record: LedgerRecord, accountId: string): LedgerTransfer | undefined {
   if (record.result !== 'SUCCESS') return undefined
   const net = netByAccount(record)

@@ -163,7 +163,7 @@ export function createMirrorNode(options: MirrorReaderOptions) {
       /** The only kind read; by default native transfers for debits, both kinds for credits. */
       readonly kind?: 'CRYPTOTRANSFER' | 'ETHEREUMTRANSACTION'
     }): AsyncIterable<LedgerTransfer> => readTransfers(read, wanted),
-    /** What the account paid for gas of its Ethereum transactions, failed ones included, oldest first, tinybar. */
+    /** Reads what the account paid for gas of its Ethereum transactions, failed ones included, oldest first, tinybar. */
     gasPaid: (wanted: WantedGas): AsyncIterable<GasPaid> => readGasPaid(read, wanted),
     /** A contract's logs that have one of these first topics, oldest first. */
     logs: (wanted: WantedLogs): AsyncIterable<ContractLog> => readLogs(read, wanted),
