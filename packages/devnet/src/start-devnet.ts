@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { startAnvilGenerations } from './anvil/anvil-generations.ts'
 import { startAnvil } from './anvil/anvil-process.ts'
 import { startConsensusServer } from './consensus/consensus-server.ts'
+import { createWaitingRoom } from './consensus/handle-transaction.ts'
 import { createTransactionService } from './consensus/transaction-service.ts'
 import { createControls } from './controls.ts'
 import { completeOpenTransfers } from './ledger/complete-transfers.ts'
@@ -88,7 +89,7 @@ export async function startDevnet(options: DevnetOptions = {}) {
     return listen(app, { host, port })
   }
   try {
-    const scheduler = createScheduler(ledger)
+    const scheduler = createScheduler(ledger, createWaitingRoom(ledger))
     await scheduler.install()
     const accounts = await createGenesis(ledger)
     const transfers = createTransactionService(ledger, options.wallClock ?? systemClock)

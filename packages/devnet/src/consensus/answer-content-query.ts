@@ -1,6 +1,6 @@
 // Queries of contracts and files: a call that changes nothing, code and contents, and what is known of them.
 
-import type { proto } from '@hiero-ledger/proto'
+import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
 import { type Hex, hexToBytes } from 'viem'
 import { toProtoKey } from '../ledger/account-key.ts'
@@ -8,7 +8,16 @@ import type { CustomFee } from '../ledger/custom-fees.ts'
 import { callEvm } from '../ledger/evm-call.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TOKEN_KEYS } from '../ledger/token-registry.ts'
-import { balanceOf, contractId, findEntity, NEVER, query } from './answer-query.ts'
+import {
+  accountId,
+  balanceOf,
+  contractId,
+  findEntity,
+  NEVER,
+  query,
+  scheduledId,
+  toProtoTimestamp,
+} from './answer-query.ts'
 import type { LedgerFile } from './plan-file.ts'
 import { runningHash } from './plan-topic.ts'
 import { findContract } from './read-evm-transaction.ts'
@@ -97,6 +106,32 @@ export const CONTENT_QUERIES = {
         ...NEVER,
       }
       return { topicID, topicInfo }
+    },
+  ),
+  'ScheduleService/getScheduleInfo': query(
+    'scheduleGetInfo',
+    async ({ ledger }, { scheduleID }) => {
+      const found = ledger.waiting.byNumber.get(Number(toBigInt(scheduleID?.scheduleNum)))
+      if (found === undefined) return { status: 'INVALID_SCHEDULE_ID' }
+      const { adminKey, creator, executedNs, expiryNs, memo, payer } = found
+      const scheduleInfo = {
+        scheduleID,
+        memo,
+        scheduledTransactionBody: proto.SchedulableTransactionBody.decode(found.body),
+        scheduledTransactionID: scheduledId(found),
+        creatorAccountID: accountId(creator.number),
+        payerAccountID: accountId(payer.number),
+        expirationTime: toProtoTimestamp(expiryNs),
+        ...(executedNs !== undefined && { executionTime: toProtoTimestamp(executedNs) }),
+        ...(adminKey && { adminKey: toProtoKey(adminKey) }),
+        signers: {
+          keys: found.signatures.map(({ signature: { kind, publicKeyPrefix } }) =>
+            toProtoKey({ kind, publicKey: publicKeyPrefix.toString('hex') }),
+          ),
+        },
+        waitForExpiry: found.waitsForExpiry,
+      }
+      return { scheduleInfo }
     },
   ),
   'TokenService/getTokenInfo': query('tokenGetInfo', async ({ ledger }, { token: id }) => {

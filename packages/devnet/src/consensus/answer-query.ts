@@ -12,6 +12,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
+import type { WaitingTransaction } from './plan-schedule.ts'
 import { RUNNING_HASH_VERSION } from './plan-topic.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
@@ -33,6 +34,7 @@ type Field =
   | 'contractGetInfo'
   | 'fileGetContents'
   | 'fileGetInfo'
+  | 'scheduleGetInfo'
   | 'tokenGetInfo'
 
 /** Where the answer's field is named otherwise than the question's. */
@@ -136,13 +138,21 @@ async function knowledge(
   const { seconds, nanos } = id.transactionValidStart
   const validStartNs = secondsToNs(BigInt(String(seconds ?? 0))) + BigInt(nanos ?? 0)
   const transactionId = { account: entityId(account.number), validStartNs }
+  if (id.scheduled === true) {
+    const records = context.ledger.records.byTransactionId(formatTransactionId(transactionId))
+    const record = records.find(({ isScheduled }) => isScheduled)
+    return record === undefined ? { kind: 'unknown' } : { kind: 'handled', record }
+  }
   return context.transfers.lookup(formatTransactionId(transactionId))
 }
 
 function receipt(
   ledger: Ledger,
-  record: Pick<TransactionRecord, 'created' | 'result' | 'topicMessage'>,
+  record: Pick<TransactionRecord, 'created' | 'result' | 'signedSchedule' | 'topicMessage'>,
 ): proto.ITransactionReceipt {
+  const scheduled = ledger.waiting.byNumber.get(
+    record.created?.scheduleID ?? record.signedSchedule ?? 0,
+  )
   const { hbar, cents } = ledger.settings.exchangeRate
   const rate = {
     hbarEquiv: hbar,
@@ -153,6 +163,7 @@ function receipt(
   return {
     status: statusNumber(record.result as Status),
     ...createdId(record.created),
+    ...(scheduled && { scheduledTransactionID: scheduledId(scheduled) }),
     ...(record.topicMessage && {
       topicSequenceNumber: Long.fromNumber(record.topicMessage.sequence),
       topicRunningHash: record.topicMessage.runningHash,
@@ -170,6 +181,7 @@ function toProtoRecord(ledger: Ledger, record: TransactionRecord): proto.ITransa
     transactionID: {
       accountID: accountId(entityNumber(record.id.account) ?? 0),
       transactionValidStart: toProtoTimestamp(record.id.validStartNs),
+      scheduled: record.isScheduled && record.evm === undefined,
     },
     memo: Buffer.from(record.memo).toString('utf8'),
     transactionFee: Long.fromString(record.chargedFeeTinybar.toString(), true),
@@ -231,24 +243,35 @@ function tokenTransferLists({
 
 function createdId(created: TransactionRecord['created']): proto.ITransactionReceipt {
   if (created === undefined) return {}
-  const { accountID, contractID, fileID, tokenID, topicID } = created
+  const { accountID, contractID, fileID, scheduleID, tokenID, topicID } = created
   return {
     ...(accountID !== undefined && { accountID: accountId(accountID) }),
     ...(contractID !== undefined && { contractID: contractId(contractID) }),
     ...(fileID !== undefined && { fileID: { fileNum: Long.fromNumber(fileID) } }),
+    ...(scheduleID !== undefined && {
+      scheduleID: { scheduleNum: Long.fromNumber(scheduleID) },
+    }),
     ...(tokenID !== undefined && { tokenID: { tokenNum: Long.fromNumber(tokenID) } }),
     ...(topicID !== undefined && { topicID: { topicNum: Long.fromNumber(topicID) } }),
   }
 }
 
-function toProtoTimestamp(nanoseconds: bigint): proto.ITimestamp {
+export function scheduledId({ creator, transaction }: WaitingTransaction): proto.ITransactionID {
+  return {
+    accountID: accountId(creator.number),
+    transactionValidStart: toProtoTimestamp(transaction.validStartNs),
+    scheduled: true,
+  }
+}
+
+export function toProtoTimestamp(nanoseconds: bigint): proto.ITimestamp {
   return {
     seconds: Long.fromString((nanoseconds / 1_000_000_000n).toString()),
     nanos: Number(nanoseconds % 1_000_000_000n),
   }
 }
 
-function accountId(number: number): proto.IAccountID {
+export function accountId(number: number): proto.IAccountID {
   return { shardNum: Long.ZERO, realmNum: Long.ZERO, accountNum: Long.fromNumber(number) }
 }
 

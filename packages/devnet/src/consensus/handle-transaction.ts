@@ -8,14 +8,21 @@ import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
 import { type EvmTransaction, networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
-import { netOf, type Submission, type TransactionRecord, transfersOf } from '../ledger/records.ts'
+import {
+  netOf,
+  nsToSeconds,
+  type Submission,
+  type TransactionRecord,
+  transfersOf,
+} from '../ledger/records.ts'
 import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
 import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-account.ts'
 import { planFileChange, planFileCreate } from './plan-file.ts'
+import { planScheduleCreate, planScheduleSign, type WaitingTransaction } from './plan-schedule.ts'
 import { planAllowances, planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { planTopicCreate, planTopicMessage } from './plan-topic.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
-import { feeTinybar } from './precheck-transaction.ts'
+import { feeTinybar, hasSigned } from './precheck-transaction.ts'
 import { type EvmContent, readEvmTransaction, runsCode } from './read-evm-transaction.ts'
 import type { Content, SignedTransaction, SignedTransfer, Status } from './signed-transaction.ts'
 import { TRANSACTION_KINDS } from './transaction-kinds.ts'
@@ -37,17 +44,24 @@ export type Plan = {
 
 type Done = { moves: Move[]; entityId?: string } & Pick<
   TransactionRecord,
-  'created' | 'topicMessage'
+  'created' | 'signedSchedule' | 'topicMessage'
 >
 
 /** What is planned, and for whom. */
 export type PlanRequest = { transaction: SignedTransaction; payer: Entity }
 
-/** Takes a transaction through consensus and returns its record. The caller holds the queue. */
+/**
+ * Takes a transaction through consensus and returns its record. `waited` is what it was scheduled as. The caller holds the queue.
+ */
 export async function handleTransaction(
   ledger: Ledger,
-  { transaction, forced }: { transaction: SignedTransaction; forced: Status | undefined },
+  request: {
+    transaction: SignedTransaction
+    forced: Status | undefined
+    waited?: WaitingTransaction
+  },
 ): Promise<TransactionRecord> {
+  const { transaction, forced, waited } = request
   const { content } = transaction
   if (runsCode(content) && forced === undefined) return handleEvm(ledger, transaction, content)
   const consensusNs = ledger.clock.nextTimestamp()
@@ -75,19 +89,60 @@ export async function handleTransaction(
   const idOf = (address: Address): string => ledger.accounts.idOf(address) ?? FEE_COLLECTOR.id
   const record: TransactionRecord = {
     ...submissionOf(transaction),
+    ...(waited && {
+      id: { account: waited.creator.id, validStartNs: transaction.validStartNs },
+      node: null,
+      validDurationSeconds: null,
+    }),
     consensusNs,
-    isScheduled: false,
+    isScheduled: waited !== undefined,
     result: typeof plan === 'string' ? plan : 'SUCCESS',
     chargedFeeTinybar: charged,
     entityId: createdNumber === undefined ? (done.entityId ?? null) : entityId(createdNumber),
     created: done.created,
     topicMessage: done.topicMessage,
+    signedSchedule: done.signedSchedule,
     customFees: typeof plan === 'string' ? undefined : plan.customFees,
     ...tokens,
     transfers: transfersOf(new Map([...net].map(([address, change]) => [idOf(address), change]))),
   }
   ledger.records.add(record)
+  const waiting = ledger.waiting.byNumber.get(done.created?.scheduleID ?? done.signedSchedule ?? 0)
+  if (waiting !== undefined && !waiting.waitsForExpiry) await runIfSigned(ledger, waiting)
+  if (waiting?.waitsForExpiry === true) ledger.onWaiting()
   return record
+}
+
+/** Runs a scheduled transaction if all who must have signed it. */
+async function runIfSigned(ledger: Ledger, waited: WaitingTransaction): Promise<void> {
+  const { payer, transaction } = waited
+  if (!hasSigned(payer, transaction.signed)) return
+  if ((await planned(ledger, { transaction, payer })) === 'INVALID_SIGNATURE') return
+  const record = await handleTransaction(ledger, { transaction, forced: undefined, waited })
+  waited.executedNs = record.consensusNs
+}
+
+/** The scheduled transactions that wait for their time, as the scheduler asks for them. */
+export function createWaitingRoom(ledger: Ledger) {
+  const waiting = () =>
+    [...ledger.waiting.byNumber.values()]
+      .filter(({ isOver, waitsForExpiry }) => waitsForExpiry && !isOver)
+      .toSorted((a, b) => Number(a.expiryNs - b.expiryNs))
+  return {
+    /** The second of the earliest one. */
+    nextSecond(): number | undefined {
+      const [earliest] = waiting()
+      return earliest === undefined ? undefined : nsToSeconds(earliest.expiryNs)
+    },
+    /** Runs those whose second has come, if all have signed. The caller holds the queue. */
+    async runDue(): Promise<void> {
+      for (const due of waiting()) {
+        if (nsToSeconds(due.expiryNs) > ledger.clock.nowSeconds()) return
+        due.isOver = true
+        await runIfSigned(ledger, due)
+      }
+    },
+  }
 }
 
 /** An Ethereum transaction's sender pays, whoever submits it; a contract transaction's payer is its sender. */
@@ -224,6 +279,8 @@ const PLANNERS: {
   fileAppend: planFileChange,
   fileCreate: planFileCreate,
   fileDelete: planFileChange,
+  scheduleCreate: planScheduleCreate,
+  scheduleSign: planScheduleSign,
   tokenAssociate: planTokenAssociate,
   tokenCreation: planTokenCreate,
 }

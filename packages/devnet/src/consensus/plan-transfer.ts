@@ -3,7 +3,7 @@
 
 import { tokenServiceAbi } from '@tallystick/contracts'
 import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem'
-import { completingKey, type SignedBytes } from '../ledger/account-key.ts'
+import { completingKey, type Signatures } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { type AssessedFee, assessFees } from '../ledger/custom-fees.ts'
 import { longZeroAddress } from '../ledger/entity-id.ts'
@@ -113,7 +113,7 @@ function callToMove(payer: Entity, lines: readonly TokenLine[]): Hex {
 function readLines(
   ledger: Ledger,
   amounts: readonly SignedAmount[],
-  signed: SignedBytes,
+  signed: Signatures,
 ): Line[] | Status {
   const lines: Line[] = []
   for (const { account, amount, isApproval } of amounts) {
@@ -144,7 +144,7 @@ function readLines(
 }
 
 /** Gives a hollow account the key that its alias was derived from, if that has signed. */
-export function completeAccount(entity: Entity, signed: SignedBytes): void {
+export function completeAccount(entity: Entity, signed: Signatures): void {
   if (entity.key === null && entity.kind === 'account') {
     entity.key = completingKey(entity.address, signed) ?? null
   }

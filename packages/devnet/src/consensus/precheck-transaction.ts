@@ -2,7 +2,7 @@
 // duplicates, amounts, payer, signature, fee, balance.
 
 import type { Hex } from 'viem'
-import { completingKey, isSignedBy, type SignedBytes } from '../ledger/account-key.ts'
+import { completingKey, isSignedBy, type Signatures } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS, tinycentsToTinybar } from '../ledger/network.ts'
@@ -149,7 +149,7 @@ async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Pr
 }
 
 /** Whether the account's key has signed; a hollow account's key is the one that its address was derived from. */
-export function hasSigned(entity: Entity, signed: SignedBytes): boolean {
+export function hasSigned(entity: Entity, signed: Signatures): boolean {
   if (entity.kind === 'contract') return false
   return entity.key === null
     ? completingKey(entity.address, signed) !== undefined

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import type Long from 'long'
 import { bytesToHex, type Hex } from 'viem'
-import { readSignatures, type SignedBytes } from '../ledger/account-key.ts'
+import { readSignatures, type Signatures } from '../ledger/account-key.ts'
 import { secondsToNs } from '../ledger/records.ts'
 import { type Kind, TRANSACTION_KINDS } from './transaction-kinds.ts'
 
@@ -42,7 +42,7 @@ export type SignedTransaction = {
   memo: string
   maxFeeTinybar: bigint
   content: Content
-  signed: SignedBytes
+  signed: Signatures
   /** SHA-384 of the signed transaction. */
   hash: Buffer
 }
@@ -74,7 +74,7 @@ export function decodeSignedTransaction(
     }
     return decodeBody({
       body,
-      signed: { bytes: bodyBytes, signatures: readSignatures(signed.sigMap) },
+      signed: readSignatures(signed.sigMap, bodyBytes),
       hash: createHash('sha384').update(signedBytes).digest(),
     })
   } catch {
@@ -84,7 +84,7 @@ export function decodeSignedTransaction(
 
 function decodeBody(parts: {
   body: proto.ITransactionBody
-  signed: SignedBytes
+  signed: Signatures
   hash: Buffer
 }): SignedTransaction | Status {
   const { body, signed, hash } = parts
@@ -116,8 +116,11 @@ function decodeBody(parts: {
 
 const KINDS = Object.keys(TRANSACTION_KINDS) as Kind[]
 
-function readContent(body: proto.ITransactionBody): Content | Status {
-  const { cryptoTransfer, ethereumTransaction } = body
+/** What a body asks for. A schedule's body has the same fields. */
+export function readContent(
+  body: proto.ITransactionBody | proto.ISchedulableTransactionBody,
+): Content | Status {
+  const { cryptoTransfer, ethereumTransaction }: proto.ITransactionBody = body
   if (cryptoTransfer != null) return readTransfer(cryptoTransfer)
   if (ethereumTransaction != null) {
     // Call data in a file is for transactions that are too large for one message, which this node takes as they are.
@@ -125,10 +128,11 @@ function readContent(body: proto.ITransactionBody): Content | Status {
     const raw = bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array())
     return { kind: 'ethereumTransaction', raw }
   }
-  const kind = KINDS.find((field) => body[field] != null)
+  const fields: proto.ITransactionBody = body
+  const kind = KINDS.find((field) => fields[field] != null)
   return kind === undefined
     ? 'INVALID_TRANSACTION_BODY'
-    : ({ kind, message: body[kind] } as Content)
+    : ({ kind, message: fields[kind] } as Content)
 }
 
 function readTransfer(message: proto.ICryptoTransferTransactionBody): SignedTransfer | Status {

@@ -16,6 +16,8 @@ export const TRANSACTION_KINDS = {
   fileAppend: ['FILEAPPEND', 'FileService/appendContent', 5e8],
   fileCreate: ['FILECREATE', 'FileService/createFile', 5e8],
   fileDelete: ['FILEDELETE', 'FileService/deleteFile', 7e7],
+  scheduleCreate: ['SCHEDULECREATE', 'ScheduleService/createSchedule', 1e8],
+  scheduleSign: ['SCHEDULESIGN', 'ScheduleService/signSchedule', 1e7],
   tokenAssociate: ['TOKENASSOCIATE', 'TokenService/associateTokens', 5e8],
   tokenCreation: ['TOKENCREATION', 'TokenService/createToken', 1e10],
 } as const satisfies { readonly [field: string]: readonly [string, string, number] }

@@ -11,7 +11,7 @@ import {
   fromProtoKey,
   fromProtoKeys,
   isSignedBy,
-  type SignedBytes,
+  type Signatures,
   type TransactionSignature,
   toProtoKey,
 } from './account-key.ts'
@@ -26,7 +26,12 @@ function ed25519(): Signer {
   return {
     key: { kind: 'ED25519', publicKey: raw.toString('hex') },
     publicKey: raw,
-    signature: { kind: 'ED25519', publicKeyPrefix: raw, signature: sign(null, BYTES, privateKey) },
+    signature: {
+      kind: 'ED25519',
+      publicKeyPrefix: raw,
+      signature: sign(null, BYTES, privateKey),
+      bytes: BYTES,
+    },
   }
 }
 
@@ -37,13 +42,13 @@ function ecdsa(seed: number): Signer {
   return {
     key: { kind: 'ECDSA_SECP256K1', publicKey: publicKey.toString('hex') },
     publicKey,
-    signature: { kind: 'ECDSA_SECP256K1', publicKeyPrefix: publicKey, signature },
+    signature: { kind: 'ECDSA_SECP256K1', publicKeyPrefix: publicKey, signature, bytes: BYTES },
   }
 }
 
-/** The bytes with that one signature. */
-function signed(signature: TransactionSignature): SignedBytes {
-  return { bytes: BYTES, signatures: [signature] }
+/** That one signature. */
+function signed(signature: TransactionSignature): Signatures {
+  return [signature]
 }
 
 const signers = [ed25519(), ecdsa(1), ed25519(), ecdsa(2), ecdsa(3)]
@@ -52,10 +57,10 @@ describe('signatures', () => {
   test('a key is satisfied only by its own signature, over exactly these bytes', () => {
     for (const [at, { key }] of signers.entries()) {
       for (const [by, { signature }] of signers.entries()) {
-        expect(isSignedBy(key, { bytes: BYTES, signatures: [signature] })).toBe(at === by)
+        expect(isSignedBy(key, [signature])).toBe(at === by)
       }
-      const all = signers.map(({ signature }) => signature)
-      expect(isSignedBy(key, { bytes: Buffer.from('other'), signatures: all })).toBe(false)
+      const other = signers.map(({ signature }) => ({ ...signature, bytes: Buffer.from('other') }))
+      expect(isSignedBy(key, other)).toBe(false)
     }
   })
 
@@ -63,13 +68,11 @@ describe('signatures', () => {
     for (const { key, publicKey, signature } of signers) {
       for (const length of [0, 5]) {
         const publicKeyPrefix = publicKey.subarray(0, length)
-        expect(
-          isSignedBy(key, { bytes: BYTES, signatures: [{ ...signature, publicKeyPrefix }] }),
-        ).toBe(true)
+        expect(isSignedBy(key, [{ ...signature, publicKeyPrefix }])).toBe(true)
       }
       const otherPrefix = Buffer.from([(publicKey[0] ?? 0) ^ 1])
       const wrong = { ...signature, publicKeyPrefix: otherPrefix }
-      expect(isSignedBy(key, { bytes: BYTES, signatures: [wrong] })).toBe(false)
+      expect(isSignedBy(key, [wrong])).toBe(false)
     }
   })
 
@@ -81,16 +84,15 @@ describe('signatures', () => {
         (who, threshold) => {
           const signatures = who.flatMap((index) => signers[index]?.signature ?? [])
           const keys = signers.map(({ key }) => key)
-          const all = { bytes: BYTES, signatures }
-          expect(isSignedBy({ kind: 'KEY_LIST', keys }, all)).toBe(who.length === 5)
+          expect(isSignedBy({ kind: 'KEY_LIST', keys }, signatures)).toBe(who.length === 5)
           const some: AccountKey = { kind: 'KEY_LIST', threshold, keys }
-          expect(isSignedBy(some, all)).toBe(who.length >= threshold)
+          expect(isSignedBy(some, signatures)).toBe(who.length >= threshold)
           const nested: AccountKey = { kind: 'KEY_LIST', keys: [some] }
-          expect(isSignedBy(nested, all)).toBe(who.length >= threshold)
+          expect(isSignedBy(nested, signatures)).toBe(who.length >= threshold)
         },
       ),
     )
-    expect(isSignedBy({ kind: 'KEY_LIST', keys: [] }, { bytes: BYTES, signatures: [] })).toBe(false)
+    expect(isSignedBy({ kind: 'KEY_LIST', keys: [] }, [])).toBe(false)
   })
 
   test('a short, empty or malleated signature does not count', () => {
@@ -101,9 +103,7 @@ describe('signatures', () => {
       Buffer.alloc(64),
       signer.signature.signature.subarray(1),
     ]) {
-      expect(
-        isSignedBy(signer.key, { bytes: BYTES, signatures: [{ ...signer.signature, signature }] }),
-      ).toBe(false)
+      expect(isSignedBy(signer.key, [{ ...signer.signature, signature }])).toBe(false)
     }
   })
 })

@@ -16,8 +16,9 @@ export type AccountKey =
   /** All of `keys` must sign, or `threshold` of them if one is given. */
   | { kind: 'KEY_LIST'; threshold?: number; keys: readonly AccountKey[] }
 
-/** One signature of a transaction: the public key or a prefix of it, and what kind of signature. */
+/** One signature of a transaction: the public key or a prefix of it, what kind of signature, and the bytes of the body that it signs. */
 export type TransactionSignature = {
+  bytes: Uint8Array
   kind: 'ECDSA_SECP256K1' | 'ED25519'
   publicKeyPrefix: Buffer
   signature: Uint8Array
@@ -28,35 +29,36 @@ const ED25519_SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 /** The signatures in a transaction's signature map, except kinds that no account key has. */
 export function readSignatures(
   map: proto.ISignatureMap | null | undefined,
+  bytes: Uint8Array,
 ): TransactionSignature[] {
   return (map?.sigPair ?? []).flatMap((pair): TransactionSignature[] => {
     const publicKeyPrefix = Buffer.from(pair.pubKeyPrefix ?? [])
     const { ECDSASecp256k1: ecdsa, ed25519 } = pair
     if (ecdsa != null && ecdsa.length > 0) {
-      return [{ kind: 'ECDSA_SECP256K1', publicKeyPrefix, signature: ecdsa }]
+      return [{ kind: 'ECDSA_SECP256K1', publicKeyPrefix, signature: ecdsa, bytes }]
     }
     return ed25519 != null && ed25519.length > 0
-      ? [{ kind: 'ED25519', publicKeyPrefix, signature: ed25519 }]
+      ? [{ kind: 'ED25519', publicKeyPrefix, signature: ed25519, bytes }]
       : []
   })
 }
 
-/** What was signed: the bytes of a transaction body, and the signatures over them. */
-export type SignedBytes = { bytes: Uint8Array; signatures: readonly TransactionSignature[] }
+/** Who has signed: a scheduled transaction is signed by several transactions, each with bytes of its own. */
+export type Signatures = readonly TransactionSignature[]
 
 /** Whether the signatures satisfy `key`. An empty list of keys is never satisfied. */
-export function isSignedBy(key: AccountKey, signed: SignedBytes): boolean {
+export function isSignedBy(key: AccountKey, signed: Signatures): boolean {
   if (key.kind === 'KEY_LIST') {
     const needed = key.threshold ?? key.keys.length
     const count = key.keys.filter((member) => isSignedBy(member, signed)).length
     return key.keys.length > 0 && count >= needed
   }
   const publicKey = Buffer.from(key.publicKey, 'hex')
-  return signed.signatures.some(
+  return signed.some(
     (candidate) =>
       candidate.kind === key.kind &&
       publicKey.subarray(0, candidate.publicKeyPrefix.length).equals(candidate.publicKeyPrefix) &&
-      verifies({ ...candidate, publicKey, bytes: signed.bytes }),
+      verifies({ ...candidate, publicKey }),
   )
 }
 
@@ -64,11 +66,12 @@ export function isSignedBy(key: AccountKey, signed: SignedBytes): boolean {
  * The key that completes a hollow account: the ECDSA key whose EVM address is the account's alias, if the transaction
  * contains its full public key and a valid signature (HIP-583).
  */
-export function completingKey(address: Address, signed: SignedBytes): AccountKey | undefined {
-  for (const { kind, publicKeyPrefix, signature } of signed.signatures) {
+export function completingKey(address: Address, signed: Signatures): AccountKey | undefined {
+  for (const candidate of signed) {
+    const { kind, publicKeyPrefix } = candidate
     if (kind !== 'ECDSA_SECP256K1' || publicKeyPrefix.length !== 33) continue
     if (deriveEvmAddress(publicKeyPrefix) !== address) continue
-    if (!verifies({ kind, publicKey: publicKeyPrefix, signature, bytes: signed.bytes })) continue
+    if (!verifies({ ...candidate, publicKey: publicKeyPrefix })) continue
     return { kind, publicKey: publicKeyPrefix.toString('hex') }
   }
   return undefined

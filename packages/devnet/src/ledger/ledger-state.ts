@@ -26,7 +26,8 @@ export type StateParts = {
 
 /** Everything that stays the same object while its content is replaced. */
 function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, object>> {
-  const { accounts, evm, files, prices, records, settings, tokens, topics, transactions } = ledger
+  const { accounts, evm, files, prices, records, settings, tokens, topics, transactions, waiting } =
+    ledger
   return {
     accounts: accounts.state,
     evm: evm.state,
@@ -37,6 +38,7 @@ function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, 
     settings,
     tokens: tokens.state,
     topics,
+    waiting,
     transactions: transactions.state,
   }
 }

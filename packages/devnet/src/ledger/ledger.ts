@@ -4,6 +4,7 @@
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import type { LedgerFile } from '../consensus/plan-file.ts'
+import type { WaitingTransaction } from '../consensus/plan-schedule.ts'
 import type { Topic } from '../consensus/plan-topic.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
@@ -56,6 +57,7 @@ export function createLedger(parts: {
     accounts,
     tokens,
     files: { byNumber: new Map<number, LedgerFile>() },
+    waiting: { byNumber: new Map<number, WaitingTransaction>() },
     topics: { byNumber: new Map<number, Topic>() },
     records: createRecordStore((record) => transactions.forget(record.evm?.hash)),
     transactions,
@@ -75,6 +77,8 @@ export function createLedger(parts: {
       prices.since.findLast(({ sinceNs }) => sinceNs <= consensusNs) ?? settings,
     /** Called after every EVM transaction; the scheduler listens. */
     onExecuted: (_transaction: EvmTransaction): void => undefined,
+    /** Called when a transaction waits for its time. */
+    onWaiting: (): void => undefined,
     /** The id of the entity or token at an address, or null. */
     idAt: (address: string | null): string | null =>
       accounts.idOf(address) ?? tokens.byAddress(address ?? '')?.id ?? null,

@@ -79,9 +79,18 @@ export type TransactionRecord = {
   customFees?: readonly AssessedFee[] | undefined
   /** The number of what it created, as its receipt names it. */
   created?:
-    | { [Name in 'accountID' | 'contractID' | 'fileID' | 'tokenID' | 'topicID']?: number }
+    | {
+        [Name in
+          | 'accountID'
+          | 'contractID'
+          | 'fileID'
+          | 'scheduleID'
+          | 'tokenID'
+          | 'topicID']?: number
+      }
     | undefined
   /** What its receipt tells of a message to a topic. */
+  signedSchedule?: number | undefined
   topicMessage?: { sequence: number; runningHash: Uint8Array } | undefined
   /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }

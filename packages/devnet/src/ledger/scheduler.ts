@@ -45,7 +45,11 @@ export type KnownSchedule = ScheduleLife & { executedNs: bigint | undefined }
 /** How many of the newest executed schedules the contract still knows. The mirror node knows them all. */
 const EXECUTED_KEPT = 16
 
-export function createScheduler(ledger: Ledger) {
+export function createScheduler(
+  ledger: Ledger,
+  /** Native transactions that wait for their time. */
+  waiting: { nextSecond(): number | undefined; runDue(): Promise<void> },
+) {
   const service = createScheduleService(ledger)
   const state = {
     byAddress: new Map<Address, ScheduleLife>(),
@@ -69,15 +73,23 @@ export function createScheduler(ledger: Ledger) {
         if (next === undefined || next.schedule.expirySecond > ledger.clock.nowSeconds()) break
         await executeOne(next)
       }
+      await waiting.runDue()
       await armTimer()
     })
   }
 
+  async function nextSecond(): Promise<number | undefined> {
+    const next = await service.earliest()
+    const seconds = [next && Number(next.schedule.expirySecond), waiting.nextSecond()]
+    const known = seconds.filter((second) => second !== undefined)
+    return known.length === 0 ? undefined : Math.min(...known)
+  }
+
   async function armTimer(): Promise<void> {
     cancelTimer?.()
-    const next = await service.earliest()
+    const next = await nextSecond()
     if (next === undefined) return
-    const delayMs = Math.max(0, Number(next.schedule.expirySecond) * 1000 - ledger.clock.unixMs())
+    const delayMs = Math.max(0, next * 1000 - ledger.clock.unixMs())
     cancelTimer = ledger.clock.after(delayMs, () => {
       runDue().catch(report)
     })
@@ -88,6 +100,8 @@ export function createScheduler(ledger: Ledger) {
     service.changed()
     ledger.queue.run(armTimer).catch(report)
   }
+
+  ledger.onWaiting = () => void ledger.queue.run(armTimer).catch(report)
 
   return {
     state,
@@ -106,10 +120,7 @@ export function createScheduler(ledger: Ledger) {
     /** Runs everything whose second has come. */
     runDue,
     /** The second of the earliest pending schedule, undefined if there is none. */
-    async nextSecond(): Promise<number | undefined> {
-      const next = await service.earliest()
-      return next === undefined ? undefined : Number(next.schedule.expirySecond)
-    },
+    nextSecond,
     executions: (): readonly ScheduledExecution[] => state.executions,
     /** The addresses of all schedules, the oldest first. */
     all: (): Address[] => [...state.byAddress.keys()],

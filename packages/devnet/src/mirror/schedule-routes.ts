@@ -1,7 +1,10 @@
 import { proto } from '@hiero-ledger/proto'
 import type { FastifyInstance } from 'fastify'
 import Long from 'long'
-import { hexToBytes } from 'viem'
+import { type Address, hexToBytes } from 'viem'
+import type { WaitingTransaction } from '../consensus/plan-schedule.ts'
+import { toMirrorKey } from '../ledger/account-key.ts'
+import type { Entity } from '../ledger/account-registry.ts'
 import { entityId, entityNumber, longZeroAddress, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
@@ -17,18 +20,21 @@ export function addScheduleRoutes(
   ledger: Ledger,
   scheduler: Pick<Scheduler, 'find' | 'all'>,
 ): void {
+  const visible = (): Row[] =>
+    [
+      ...scheduler.all().flatMap((address) => callRow(ledger, scheduler, address)),
+      ...[...ledger.waiting.byNumber.values()].map(waitingRow),
+    ]
+      .filter(({ createdNs }) => isVisible(ledger, createdNs))
+      .toSorted((a, b) => a.number - b.number)
+
   const listed = { ...paging, 'account.id': ids, 'schedule.id': ids }
   addMirrorRoute(app, { path: 'schedules', parameters: listed }, ({ query, list }) => {
-    const rows = scheduler.all().flatMap((address) => {
-      const known = scheduler.find(address)
-      const number = longZeroNumber(address) ?? 0
-      if (known === undefined || !isVisible(ledger, known.createdNs)) return []
-      const creator = ledger.accounts.byAddress(known.creator)?.number ?? 0
-      const isWanted =
+    const rows = visible().filter(
+      ({ creator, number }) =>
         isWithin(query['schedule.id'], BigInt(number)) &&
-        isWithin(query['account.id'], BigInt(creator))
-      return isWanted ? [{ number, known }] : []
-    })
+        isWithin(query['account.id'], BigInt(creator?.number ?? 0)),
+    )
     const { page, links } = pageOf(list, rows, {
       name: 'schedule.id',
       order: 'asc',
@@ -40,33 +46,79 @@ export function addScheduleRoutes(
   addMirrorRoute(app, { path: 'schedules/:id', parameters: {} }, ({ params }) => {
     const number = entityNumber(params.id)
     if (number === undefined) throw invalidParameter('scheduleId')
-    const known = scheduler.find(longZeroAddress(number))
-    if (known === undefined || !isVisible(ledger, known.createdNs)) throw notFound()
-    return toMirrorSchedule(ledger, { number, known })
+    const waiting = ledger.waiting.byNumber.get(number)
+    const [row] = [
+      waiting ? waitingRow(waiting) : callRow(ledger, scheduler, longZeroAddress(number)),
+    ].flat()
+    if (row === undefined || !isVisible(ledger, row.createdNs)) throw notFound()
+    return toMirrorSchedule(ledger, row)
   })
 }
 
-function toMirrorSchedule(
+/** What the two kinds of schedules have: calls that a contract scheduled, and native transactions. */
+type Row = {
+  number: number
+  createdNs: bigint
+  deletedNs?: bigint | undefined
+  executedNs: bigint | undefined
+  expiryNs: bigint
+  creator: Entity | undefined
+  payerId: string | null
+  body: Uint8Array
+  waitsForExpiry: boolean
+  waiting?: WaitingTransaction
+}
+
+function callRow(
   ledger: Ledger,
-  { number, known }: { number: number; known: KnownSchedule },
-): { [name: string]: unknown } {
-  const { deletedNs, executedNs } = known
+  scheduler: Pick<Scheduler, 'find'>,
+  address: Address,
+): Row | readonly [] {
+  const known = scheduler.find(address)
+  if (known === undefined) return []
+  const { createdNs, deletedNs, executedNs, schedule } = known
   return {
-    admin_key: null,
-    consensus_timestamp: formatTimestamp(known.createdNs),
-    creator_account_id: ledger.accounts.idOf(known.creator),
-    deleted: deletedNs !== undefined && isVisible(ledger, deletedNs),
-    executed_timestamp:
-      executedNs !== undefined && isVisible(ledger, executedNs)
-        ? formatTimestamp(executedNs)
-        : null,
-    expiration_time: formatTimestamp(secondsToNs(known.schedule.expirySecond)),
-    memo: '',
-    payer_account_id: ledger.accounts.idOf(known.schedule.payer),
-    schedule_id: entityId(number),
-    signatures: [],
-    transaction_body: Buffer.from(scheduledBody(ledger, known)).toString('base64'),
-    wait_for_expiry: true,
+    number: longZeroNumber(address) ?? 0,
+    createdNs,
+    deletedNs,
+    executedNs,
+    expiryNs: secondsToNs(schedule.expirySecond),
+    creator: ledger.accounts.byAddress(known.creator),
+    payerId: ledger.accounts.idOf(schedule.payer),
+    body: scheduledBody(ledger, known),
+    waitsForExpiry: true,
+  }
+}
+
+const waitingRow = (waiting: WaitingTransaction): Row => ({
+  ...waiting,
+  payerId: waiting.payer.id,
+  waiting,
+})
+
+function toMirrorSchedule(ledger: Ledger, row: Row): { [name: string]: unknown } {
+  const { deletedNs, executedNs, waiting } = row
+  const isSeen = (ns: bigint | undefined): ns is bigint => ns !== undefined && isVisible(ledger, ns)
+  return {
+    admin_key: toMirrorKey(waiting?.adminKey ?? null),
+    consensus_timestamp: formatTimestamp(row.createdNs),
+    creator_account_id: row.creator?.id ?? null,
+    deleted: isSeen(deletedNs),
+    executed_timestamp: isSeen(executedNs) ? formatTimestamp(executedNs) : null,
+    expiration_time: formatTimestamp(row.expiryNs),
+    memo: waiting?.memo ?? '',
+    payer_account_id: row.payerId,
+    schedule_id: entityId(row.number),
+    signatures: (waiting?.signatures ?? [])
+      .filter(({ consensusNs }) => isVisible(ledger, consensusNs))
+      .map(({ consensusNs, signature: { kind, publicKeyPrefix, signature } }) => ({
+        consensus_timestamp: formatTimestamp(consensusNs),
+        public_key_prefix: publicKeyPrefix.toString('base64'),
+        signature: Buffer.from(signature).toString('base64'),
+        type: kind,
+      })),
+    transaction_body: Buffer.from(row.body).toString('base64'),
+    wait_for_expiry: row.waitsForExpiry,
   }
 }
 

@@ -1,0 +1,151 @@
+// Transactions that wait: for the signatures that they lack, or for their time. What runs code waits in the schedule service
+// alone (ledger/scheduler.ts).
+
+import { hash } from 'node:crypto'
+import { proto } from '@hiero-ledger/proto'
+import {
+  type AccountKey,
+  fromProtoKeys,
+  isSignedBy,
+  type TransactionSignature,
+} from '../ledger/account-key.ts'
+import type { Entity } from '../ledger/account-registry.ts'
+import { entityId } from '../ledger/entity-id.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { secondsToNs } from '../ledger/records.ts'
+import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { isMemoTooLong } from './precheck-transaction.ts'
+import { runsCode } from './read-evm-transaction.ts'
+import { resolveAccount } from './resolve-account.ts'
+import {
+  readAccount,
+  readContent,
+  type SignedTransaction,
+  type Status,
+  toBigInt,
+} from './signed-transaction.ts'
+
+/** How long one waits unless it says so, and at most, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
+const WAIT_SECONDS = 1_800n
+const WAIT_SECONDS_MAX = 5_356_800n
+
+/** A transaction that waits, or did. */
+export type WaitingTransaction = {
+  number: number
+  memo: string
+  adminKey: AccountKey | null
+  creator: Entity
+  payer: Entity
+  /** The body as it was scheduled. */
+  body: Uint8Array
+  /** It, signed by all that signed it so far. */
+  transaction: SignedTransaction
+  signatures: { consensusNs: bigint; signature: TransactionSignature }[]
+  waitsForExpiry: boolean
+  createdNs: bigint
+  expiryNs: bigint
+  executedNs: bigint | undefined
+  /** Whether its time has come, with what it had. */
+  isOver: boolean
+}
+
+/** The plan of a ScheduleCreate, or why consensus refuses it. */
+export function planScheduleCreate(
+  ledger: Ledger,
+  message: proto.IScheduleCreateTransactionBody,
+  { transaction, payer: creator }: PlanRequest,
+): Status | Plan {
+  const scheduled = message.scheduledTransactionBody
+  const content = scheduled == null ? 'INVALID_TRANSACTION' : readContent(scheduled)
+  if (scheduled == null || typeof content === 'string') return content as Status
+  if (runsCode(content)) return 'NOT_SUPPORTED'
+  if (content.kind.startsWith('schedule')) return 'SCHEDULED_TRANSACTION_NOT_IN_WHITELIST'
+  const memo = message.memo ?? ''
+  if (isMemoTooLong(memo)) return 'MEMO_TOO_LONG'
+  const payer = message.payerAccountID == null ? creator : findPayer(ledger, message.payerAccountID)
+  if (payer === undefined) return 'INVALID_SCHEDULE_PAYER_ID'
+  const adminKey = message.adminKey == null ? null : fromProtoKeys(message.adminKey)
+  if (adminKey === undefined) return 'BAD_ENCODING'
+  if (adminKey !== null && !isSignedBy(adminKey, transaction.signed)) return 'INVALID_SIGNATURE'
+  const nowNs = secondsToNs(ledger.clock.nowSeconds())
+  const expiryNs =
+    message.expirationTime == null
+      ? nowNs + secondsToNs(WAIT_SECONDS)
+      : secondsToNs(toBigInt(message.expirationTime.seconds))
+  if (expiryNs <= nowNs) return 'SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME'
+  if (expiryNs > nowNs + secondsToNs(WAIT_SECONDS_MAX)) {
+    return 'SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE'
+  }
+  const body = proto.SchedulableTransactionBody.encode(scheduled).finish()
+  const waitsForExpiry = message.waitForExpiry === true
+  const isTwin = (other: WaitingTransaction) =>
+    Buffer.compare(other.body, body) === 0 &&
+    other.payer === payer &&
+    other.memo === memo &&
+    other.waitsForExpiry === waitsForExpiry &&
+    other.executedNs === undefined &&
+    other.expiryNs > nowNs
+  if ([...ledger.waiting.byNumber.values()].some(isTwin)) {
+    return 'IDENTICAL_SCHEDULE_ALREADY_CREATED'
+  }
+  return {
+    moves: [],
+    apply(createdNs) {
+      const number = ledger.accounts.takeNumber()
+      ledger.waiting.byNumber.set(number, {
+        number,
+        memo,
+        adminKey,
+        creator,
+        payer,
+        body,
+        waitsForExpiry,
+        createdNs,
+        expiryNs,
+        transaction: {
+          ...transaction,
+          payerNumber: payer.number,
+          memo: scheduled.memo ?? '',
+          maxFeeTinybar: toBigInt(scheduled.transactionFee),
+          content,
+          hash: hash('sha384', Buffer.concat([body, Buffer.from(String(number))]), 'buffer'),
+        },
+        signatures: transaction.signed.map((signature) => ({ consensusNs: createdNs, signature })),
+        executedNs: undefined,
+        isOver: false,
+      })
+      return { moves: [], created: { scheduleID: number } }
+    },
+  }
+}
+
+/** The plan of a ScheduleSign, or why consensus refuses it. */
+export function planScheduleSign(
+  ledger: Ledger,
+  { scheduleID }: proto.IScheduleSignTransactionBody,
+  { transaction }: PlanRequest,
+): Status | Plan {
+  const waiting = ledger.waiting.byNumber.get(Number(toBigInt(scheduleID?.scheduleNum)))
+  if (waiting === undefined) return 'INVALID_SCHEDULE_ID'
+  if (waiting.executedNs !== undefined) return 'SCHEDULE_ALREADY_EXECUTED'
+  if (waiting.expiryNs <= secondsToNs(ledger.clock.nowSeconds())) return 'INVALID_SCHEDULE_ID'
+  const known = waiting.signatures.map(({ signature }) => signature.publicKeyPrefix.toString('hex'))
+  const fresh = transaction.signed.filter(
+    ({ publicKeyPrefix }) => !known.includes(publicKeyPrefix.toString('hex')),
+  )
+  if (fresh.length === 0) return 'NO_NEW_VALID_SIGNATURES'
+  return {
+    moves: [],
+    apply(consensusNs) {
+      waiting.signatures.push(...fresh.map((signature) => ({ consensusNs, signature })))
+      waiting.transaction.signed = waiting.signatures.map(({ signature }) => signature)
+      return { moves: [], entityId: entityId(waiting.number), signedSchedule: waiting.number }
+    },
+  }
+}
+
+function findPayer(ledger: Ledger, id: proto.IAccountID): Entity | undefined {
+  const reference = readAccount(id)
+  const found = reference && resolveAccount(ledger.accounts, reference)
+  return found?.kind === 'entity' && !found.entity.isDeleted ? found.entity : undefined
+}

@@ -1,0 +1,120 @@
+import {
+  AccountCreateTransaction,
+  Hbar,
+  PrivateKey,
+  ScheduleCreateTransaction,
+  ScheduleDeleteTransaction,
+  type ScheduleId,
+  ScheduleInfoQuery,
+  ScheduleSignTransaction,
+  Timestamp,
+  TransactionReceiptQuery,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { mirror } from '../testing/test-clients.fixture.ts'
+import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
+
+const { client, devnet, payer, statusOf, stop, tinybar } = await startTransferFixture()
+afterAll(stop)
+
+const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
+
+describe('L24: scheduled transactions', () => {
+  const key = PrivateKey.generateECDSA()
+  let from: string
+
+  beforeAll(async () => {
+    const create = new AccountCreateTransaction()
+      .setECDSAKeyWithAlias(key.publicKey)
+      .setInitialBalance(new Hbar(10))
+      .freezeWith(client)
+    const response = await (await create.sign(key)).execute(client)
+    from = String((await response.getReceipt(client)).accountId)
+  })
+
+  const give = (memo: string, hbar = 1) =>
+    new ScheduleCreateTransaction()
+      .setScheduledTransaction(
+        new TransferTransaction()
+          .addHbarTransfer(from, new Hbar(-hbar))
+          .addHbarTransfer(payer.accountId, new Hbar(hbar)),
+      )
+      .setScheduleMemo(memo)
+  const sign = (scheduleId: ScheduleId, by = key) =>
+    new ScheduleSignTransaction().setScheduleId(scheduleId).freezeWith(client).sign(by)
+  const create = async (transaction: ScheduleCreateTransaction) => {
+    const response = await transaction.execute(client)
+    const { scheduleId, scheduledTransactionId } = await response.getReceipt(client)
+    if (scheduleId === null || scheduledTransactionId === null) throw new Error('no schedule')
+    return { scheduleId, scheduledTransactionId }
+  }
+
+  test('one waits for the signature that it lacks, and runs as it comes', async () => {
+    const { scheduleId, scheduledTransactionId } = await create(give('waits'))
+    const before = await tinybar(from)
+    expect(await get(`schedules/${String(scheduleId)}`)).toMatchObject({
+      executed_timestamp: null,
+      memo: 'waits',
+      payer_account_id: payer.accountId,
+      wait_for_expiry: false,
+    })
+    expect(await statusOf(give('waits'))).toBe('IDENTICAL_SCHEDULE_ALREADY_CREATED')
+    expect(await tinybar(from)).toBe(before)
+    expect(await statusOf(await sign(scheduleId, PrivateKey.generateED25519()))).toBe('SUCCESS')
+    expect(await tinybar(from)).toBe(before)
+    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await tinybar(from)).toBe(before - 100_000_000)
+    const receipt = await new TransactionReceiptQuery()
+      .setTransactionId(scheduledTransactionId)
+      .execute(client)
+    expect(receipt.status.toString()).toBe('SUCCESS')
+    const path = `transactions/${toMirrorId(scheduledTransactionId)}?scheduled=true`
+    expect((await get(path))['transactions']).toMatchObject([
+      { name: 'CRYPTOTRANSFER', node: null, result: 'SUCCESS', scheduled: true },
+    ])
+    const info = await new ScheduleInfoQuery().setScheduleId(scheduleId).execute(client)
+    expect(info).toMatchObject({ scheduleMemo: 'waits', executed: expect.anything() })
+    expect(await get(`schedules/${String(scheduleId)}`)).toMatchObject({
+      executed_timestamp: expect.any(String),
+      signatures: expect.arrayContaining([expect.objectContaining({ type: 'ECDSA_SECP256K1' })]),
+    })
+    expect(await statusOf(await sign(scheduleId))).toBe('SCHEDULE_ALREADY_EXECUTED')
+  })
+
+  test('one that all have signed runs at once; what it cannot do is its result', async () => {
+    const both = await give('at once', 500).freezeWith(client).sign(key)
+    const { scheduledTransactionId } = await create(both as ScheduleCreateTransaction)
+    const path = `transactions/${toMirrorId(scheduledTransactionId)}?scheduled=true`
+    expect((await get(path))['transactions']).toMatchObject([
+      { result: 'INSUFFICIENT_ACCOUNT_BALANCE' },
+    ])
+  })
+
+  test('one that waits for its time runs then, and one that lacks a signature never does', async () => {
+    const expiry = new Timestamp(devnet.nowSeconds() + 60, 0)
+    const later = (memo: string) =>
+      give(memo).setExpirationTime(expiry).setWaitForExpiry(true).freezeWith(client)
+    const signed = await create((await later('signed').sign(key)) as ScheduleCreateTransaction)
+    const unsigned = await create(later('unsigned'))
+    const before = await tinybar(from)
+    await devnet.controls.advanceSeconds(30)
+    expect(await tinybar(from)).toBe(before)
+    await devnet.controls.advanceSeconds(60)
+    expect(await tinybar(from)).toBe(before - 100_000_000)
+    const executed = async ({ scheduleId }: typeof signed) =>
+      (await get(`schedules/${String(scheduleId)}`))['executed_timestamp']
+    expect(await executed(signed)).toMatch(new RegExp(`^${String(expiry.seconds)}\\.`))
+    expect(await executed(unsigned)).toBeNull()
+    expect(await statusOf(await sign(unsigned.scheduleId))).toBe('INVALID_SCHEDULE_ID')
+  })
+
+  test('what is not there is refused by name', async () => {
+    const { scheduleId } = await create(give('stays'))
+    const remove = new ScheduleDeleteTransaction().setScheduleId(scheduleId)
+    expect(await statusOf(remove)).toBe('NOT_SUPPORTED')
+    const past = give('past').setExpirationTime(new Timestamp(1, 0))
+    expect(await statusOf(past)).toBe('SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME')
+    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+  })
+})
