@@ -7,7 +7,7 @@ import type { ControlCall } from './read-arguments.ts'
 const CURRENCY_NOTE =
   '  1 HBAR = 10^8 tinybar (consensus, mirror, inside contracts) = 10^18 weibar (JSON-RPC).'
 
-/** What a person sees once the ledger is up: where it listens, which accounts have money, and two scripts to start with. */
+/** What a person sees once the ledger is up: where it listens, and which accounts have money. */
 export async function welcome(devnet: Devnet): Promise<string> {
   const head = { id: 'id', name: 'name', balance: 'HBAR', kind: 'key' }
   const lines = [row({ ...head, evmAddress: 'EVM address', privateKey: 'private key' })]
@@ -30,11 +30,7 @@ Accounts. These keys are public and the same on every machine: worthless outside
 ${lines.join('\n')}
 ${CURRENCY_NOTE}
 
-A first viem script:
-${indent(viemScript(devnet))}
-
-A first SDK script:
-${indent(sdkScript(devnet))}
+First successes with viem, ethers, the Hiero SDK, Hardhat and Foundry, to copy: README of @tallystick/devnet.
 `
 }
 
@@ -53,45 +49,6 @@ type Cells = Record<'id' | 'name' | 'balance' | 'kind' | 'evmAddress' | 'private
 function row({ id, name, balance, kind, evmAddress, privateKey }: Cells): string {
   const left = `  ${id.padEnd(9)} ${name.padEnd(11)} ${balance.padStart(10)}  ${kind.padEnd(8)}`
   return `${left} ${evmAddress.padEnd(42)}  ${privateKey}`
-}
-
-function viemScript({ rpcUrl, accounts }: Devnet): string {
-  const [from, to] = pair(accounts)
-  return `import { createWalletClient, http, parseEther, publicActions } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
-import { hederaTestnet } from 'viem/chains'
-
-const account = privateKeyToAccount('${from.privateKey}')
-const client = createWalletClient({ account, chain: hederaTestnet, transport: http('${rpcUrl}') }).extend(publicActions)
-const hash = await client.sendTransaction({ to: '${to.evmAddress}', value: parseEther('1'), gasPrice: await client.getGasPrice() })
-console.log(await client.waitForTransactionReceipt({ hash }))`
-}
-
-function sdkScript({ consensus, accounts }: Devnet): string {
-  const [from, to] = pair(accounts)
-  return `import { Client, Hbar, PrivateKey, TransferTransaction } from '@hiero-ledger/sdk'
-
-const client = Client.forNetwork({ '${consensus.address}': '${consensus.nodeAccountId}' }, { scheduleNetworkUpdate: false })
-client.setOperator('${from.accountId}', PrivateKey.fromStringECDSA('${from.privateKey}'))
-const transfer = new TransferTransaction().addHbarTransfer('${from.accountId}', new Hbar(-1)).addHbarTransfer('${to.accountId}', new Hbar(1))
-const response = await transfer.execute(client)
-console.log((await response.getReceipt(client)).status.toString())
-client.close()`
-}
-
-function pair(
-  accounts: Devnet['accounts'],
-): [Devnet['accounts'][number], Devnet['accounts'][number]] {
-  const [first, second] = accounts.filter(({ name }) => name.startsWith('agent-'))
-  if (first === undefined || second === undefined) throw new Error('the genesis has agents')
-  return [first, second]
-}
-
-function indent(text: string): string {
-  return text
-    .split('\n')
-    .map((line) => (line === '' ? '' : `  ${line}`))
-    .join('\n')
 }
 
 /** What a person sees of the X Layer stand-in: where it is, its token, and what a facilitator needs to settle there. */

@@ -14,7 +14,7 @@ import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import type { WaitingTransaction } from './plan-schedule.ts'
 import { RUNNING_HASH_VERSION } from './plan-topic.ts'
-import { resolveAccount } from './resolve-account.ts'
+import { findAccount } from './resolve-account.ts'
 import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
 import type { Knowledge, TransactionService } from './transaction-service.ts'
 
@@ -22,20 +22,6 @@ type QueryContext = { ledger: Ledger; transfers: TransactionService }
 
 /** An answer without its header; `status` if it is not `OK`. */
 type Body = { status?: Status; [field: string]: unknown }
-
-type Field =
-  | 'transactionGetReceipt'
-  | 'transactionGetRecord'
-  | 'cryptogetAccountBalance'
-  | 'cryptoGetInfo'
-  | 'consensusGetTopicInfo'
-  | 'contractCallLocal'
-  | 'contractGetBytecode'
-  | 'contractGetInfo'
-  | 'fileGetContents'
-  | 'fileGetInfo'
-  | 'scheduleGetInfo'
-  | 'tokenGetInfo'
 
 /** Where the answer's field is named otherwise than the question's. */
 const RESPONSE_FIELDS: { readonly [field: string]: string } = {
@@ -49,7 +35,7 @@ export const NEVER = {
 }
 
 /** A query of one kind: bytes in, bytes out. */
-export function query<Name extends Field>(
+export function query<Name extends keyof proto.IQuery>(
   field: Name,
   answer: (context: QueryContext, asked: NonNullable<proto.IQuery[Name]>) => Promise<Body>,
 ) {
@@ -67,21 +53,27 @@ export function query<Name extends Field>(
   }
 }
 
-/** The queries by name in `CryptoService`: bytes in, bytes out. */
+/** The queries by service and name: bytes in, bytes out. */
 export const QUERIES = {
-  getTransactionReceipts: query('transactionGetReceipt', async (context, { transactionID }) => {
-    const known = await knowledge(context, transactionID)
-    if (known.kind === 'unknown') return { status: 'RECEIPT_NOT_FOUND' }
-    const record = known.kind === 'handled' ? known.record : { result: 'UNKNOWN' }
-    return { receipt: receipt(context.ledger, record) }
-  }),
-  getTxRecordByTxID: query('transactionGetRecord', async (context, { transactionID }) => {
-    const known = await knowledge(context, transactionID)
-    if (known.kind !== 'handled') return { status: 'RECORD_NOT_FOUND' }
-    await completeTransfers(context.ledger, [known.record])
-    return { transactionRecord: toProtoRecord(context.ledger, known.record) }
-  }),
-  cryptoGetBalance: query('cryptogetAccountBalance', async ({ ledger }, asked) => {
+  'CryptoService/getTransactionReceipts': query(
+    'transactionGetReceipt',
+    async (context, { transactionID }) => {
+      const known = await knowledge(context, transactionID)
+      if (known.kind === 'unknown') return { status: 'RECEIPT_NOT_FOUND' }
+      const record = known.kind === 'handled' ? known.record : { result: 'UNKNOWN' }
+      return { receipt: receipt(context.ledger, record) }
+    },
+  ),
+  'CryptoService/getTxRecordByTxID': query(
+    'transactionGetRecord',
+    async (context, { transactionID }) => {
+      const known = await knowledge(context, transactionID)
+      if (known.kind !== 'handled') return { status: 'RECORD_NOT_FOUND' }
+      await completeTransfers(context.ledger, [known.record])
+      return { transactionRecord: toProtoRecord(context.ledger, known.record) }
+    },
+  ),
+  'CryptoService/cryptoGetBalance': query('cryptogetAccountBalance', async ({ ledger }, asked) => {
     const entity = findEntity(ledger, asked.accountID ?? asked.contractID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
     if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
@@ -93,7 +85,7 @@ export const QUERIES = {
     const balance = await balanceOf(ledger, entity)
     return { accountID: accountId(entity.number), balance, tokenBalances }
   }),
-  getAccountInfo: query('cryptoGetInfo', async ({ ledger }, asked) => {
+  'CryptoService/getAccountInfo': query('cryptoGetInfo', async ({ ledger }, asked) => {
     const entity = findEntity(ledger, asked.accountID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
     if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
@@ -115,19 +107,13 @@ export async function balanceOf(ledger: Ledger, { address }: Entity): Promise<Lo
   return Long.fromString(balance.toString(), true)
 }
 
-export function findEntity(
+export const findEntity = (
   ledger: Ledger,
   id: proto.IAccountID | proto.IContractID | null | undefined,
-): Entity | undefined {
-  if (id == null) return undefined
-  const reference =
-    'contractNum' in id && id.contractNum != null
-      ? ({ kind: 'number', number: Number(id.contractNum) } as const)
-      : readAccount(id)
-  if (reference === undefined) return undefined
-  const resolved = resolveAccount(ledger.accounts, reference)
-  return resolved.kind === 'entity' ? resolved.entity : undefined
-}
+): Entity | undefined =>
+  id != null && 'contractNum' in id && id.contractNum != null
+    ? ledger.accounts.byNumber(Number(id.contractNum))
+    : findAccount(ledger.accounts, id)
 
 async function knowledge(
   context: QueryContext,

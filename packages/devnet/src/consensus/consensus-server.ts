@@ -39,15 +39,12 @@ export async function startConsensusServer(options: {
     (bytesMax?: number): Answer =>
     async (request) =>
       transactionResponse(await transfers.submit(request, bytesMax))
-  const queries = [
-    ...Object.entries(QUERIES).map(
-      ([method, answer]) => [`CryptoService/${method}`, answer] as const,
-    ),
-    ...Object.entries(CONTENT_QUERIES),
-  ].map(([path, answer]): [string, Answer] => [
-    path,
-    (request) => answer({ ledger, transfers }, request),
-  ])
+  const queries = Object.entries({ ...QUERIES, ...CONTENT_QUERIES }).map(
+    ([path, answer]): [string, Answer] => [
+      path,
+      (request) => answer({ ledger, transfers }, request),
+    ],
+  )
   const answers: { [path: string]: Answer } = {
     ...Object.fromEntries(queries),
     ...Object.fromEntries(Object.values(TRANSACTION_KINDS).map(([, path]) => [path, submit()])),

@@ -14,8 +14,8 @@ import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
 import { feeTinybar, hasSigned, isMemoTooLong } from './precheck-transaction.ts'
-import { resolveAccount } from './resolve-account.ts'
-import { readAccount, type Status, toBigInt } from './signed-transaction.ts'
+import { findAccount } from './resolve-account.ts'
+import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** The plan of an AccountCreate, or why consensus refuses it. */
 export function planAccountCreate(
@@ -58,11 +58,9 @@ export function planAccountUpdate(
   message: proto.ICryptoUpdateTransactionBody,
   { transaction }: PlanRequest,
 ): Status | Plan {
-  const reference = readAccount(message.accountIDToUpdate)
-  if (reference === undefined) return 'ACCOUNT_ID_DOES_NOT_EXIST'
-  const found = resolveAccount(ledger.accounts, reference)
-  if (found.kind !== 'entity') return 'INVALID_ACCOUNT_ID'
-  const account = found.entity
+  if (message.accountIDToUpdate == null) return 'ACCOUNT_ID_DOES_NOT_EXIST'
+  const account = findAccount(ledger.accounts, message.accountIDToUpdate)
+  if (account === undefined) return 'INVALID_ACCOUNT_ID'
   if (account.isDeleted) return 'ACCOUNT_DELETED'
   const key = message.key == null ? undefined : readKey(message.key)
   if (typeof key === 'string') return key
@@ -88,16 +86,14 @@ export async function planAccountDelete(
   message: proto.ICryptoDeleteTransactionBody,
   { transaction, payer }: PlanRequest,
 ): Promise<Status | Plan> {
-  const deleted = readAccount(message.deleteAccountID)
-  const heir = readAccount(message.transferAccountID)
-  if (deleted === undefined || heir === undefined) return 'ACCOUNT_ID_DOES_NOT_EXIST'
-  const found = resolveAccount(ledger.accounts, deleted)
-  const receiver = resolveAccount(ledger.accounts, heir)
-  if (found.kind !== 'entity') return 'INVALID_ACCOUNT_ID'
-  if (receiver.kind !== 'entity') return 'INVALID_TRANSFER_ACCOUNT_ID'
-  const account = found.entity
-  if (account === receiver.entity) return 'TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT'
-  if (account.isDeleted || receiver.entity.isDeleted) return 'ACCOUNT_DELETED'
+  const { deleteAccountID, transferAccountID } = message
+  if (deleteAccountID == null || transferAccountID == null) return 'ACCOUNT_ID_DOES_NOT_EXIST'
+  const account = findAccount(ledger.accounts, deleteAccountID)
+  const heir = findAccount(ledger.accounts, transferAccountID)
+  if (account === undefined) return 'INVALID_ACCOUNT_ID'
+  if (heir === undefined) return 'INVALID_TRANSFER_ACCOUNT_ID'
+  if (account === heir) return 'TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT'
+  if (account.isDeleted || heir.isDeleted) return 'ACCOUNT_DELETED'
   if (!hasSigned(account, transaction.signed)) return 'INVALID_SIGNATURE'
   const holdings = ledger.tokens.byAccount(account)
   if (holdings.some(({ token }) => token.treasury === account)) return 'ACCOUNT_IS_TREASURY'
@@ -109,7 +105,7 @@ export async function planAccountDelete(
   return {
     moves: [
       [account.address, -rest],
-      [receiver.entity.address, rest],
+      [heir.address, rest],
     ],
     apply() {
       account.isDeleted = true

@@ -16,14 +16,8 @@ import { secondsToNs } from '../ledger/records.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
 import { isMemoTooLong } from './precheck-transaction.ts'
 import { runsCode } from './read-evm-transaction.ts'
-import { resolveAccount } from './resolve-account.ts'
-import {
-  readAccount,
-  readContent,
-  type SignedTransaction,
-  type Status,
-  toBigInt,
-} from './signed-transaction.ts'
+import { findLivingAccount } from './resolve-account.ts'
+import { readContent, type SignedTransaction, type Status, toBigInt } from './signed-transaction.ts'
 
 /** How long one waits unless it says so, and at most, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
 const WAIT_SECONDS = 1_800n
@@ -62,7 +56,10 @@ export function planScheduleCreate(
   if (content.kind.startsWith('schedule')) return 'SCHEDULED_TRANSACTION_NOT_IN_WHITELIST'
   const memo = message.memo ?? ''
   if (isMemoTooLong(memo)) return 'MEMO_TOO_LONG'
-  const payer = message.payerAccountID == null ? creator : findPayer(ledger, message.payerAccountID)
+  const payer =
+    message.payerAccountID == null
+      ? creator
+      : findLivingAccount(ledger.accounts, message.payerAccountID)
   if (payer === undefined) return 'INVALID_SCHEDULE_PAYER_ID'
   const adminKey = message.adminKey == null ? null : fromProtoKeys(message.adminKey)
   if (adminKey === undefined) return 'BAD_ENCODING'
@@ -78,14 +75,7 @@ export function planScheduleCreate(
   }
   const body = proto.SchedulableTransactionBody.encode(scheduled).finish()
   const waitsForExpiry = message.waitForExpiry === true
-  const isTwin = (other: WaitingTransaction) =>
-    Buffer.compare(other.body, body) === 0 &&
-    other.payer === payer &&
-    other.memo === memo &&
-    other.waitsForExpiry === waitsForExpiry &&
-    other.executedNs === undefined &&
-    other.expiryNs > nowNs
-  if ([...ledger.waiting.byNumber.values()].some(isTwin)) {
+  if (hasTwin(ledger, { body, payer, memo, waitsForExpiry }, nowNs)) {
     return 'IDENTICAL_SCHEDULE_ALREADY_CREATED'
   }
   return {
@@ -119,6 +109,23 @@ export function planScheduleCreate(
   }
 }
 
+/** Whether the same already waits. */
+function hasTwin(
+  ledger: Ledger,
+  wanted: Pick<WaitingTransaction, 'body' | 'memo' | 'payer' | 'waitsForExpiry'>,
+  nowNs: bigint,
+): boolean {
+  return [...ledger.waiting.byNumber.values()].some(
+    (other) =>
+      Buffer.compare(other.body, wanted.body) === 0 &&
+      other.payer === wanted.payer &&
+      other.memo === wanted.memo &&
+      other.waitsForExpiry === wanted.waitsForExpiry &&
+      other.executedNs === undefined &&
+      other.expiryNs > nowNs,
+  )
+}
+
 /** The plan of a ScheduleSign, or why consensus refuses it. */
 export function planScheduleSign(
   ledger: Ledger,
@@ -142,10 +149,4 @@ export function planScheduleSign(
       return { moves: [], entityId: entityId(waiting.number), signedSchedule: waiting.number }
     },
   }
-}
-
-function findPayer(ledger: Ledger, id: proto.IAccountID): Entity | undefined {
-  const reference = readAccount(id)
-  const found = reference && resolveAccount(ledger.accounts, reference)
-  return found?.kind === 'entity' && !found.entity.isDeleted ? found.entity : undefined
 }

@@ -12,8 +12,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { TOKEN_KEYS } from '../ledger/token-registry.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
 import { hasSigned, isMemoTooLong } from './precheck-transaction.ts'
-import { resolveAccount } from './resolve-account.ts'
-import { readAccount, type Status, toBigInt } from './signed-transaction.ts'
+import { findLivingAccount } from './resolve-account.ts'
+import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** Longest name and symbol, UTF-8 bytes (tokens.maxTokenNameUtf8Bytes, maxSymbolUtf8Bytes). */
 const NAME_BYTES_MAX = 100
@@ -33,7 +33,7 @@ export function planTokenCreate(
 ): Status | Plan {
   const form = judgeForm(message)
   if (form !== 'OK') return form
-  const treasury = findAccount(ledger, message.treasury)
+  const treasury = findLivingAccount(ledger.accounts, message.treasury)
   if (treasury === undefined) return 'INVALID_TREASURY_ACCOUNT_FOR_TOKEN'
   const number = ledger.accounts.state.nextNumber
   const fees = readFees(ledger, message.customFees ?? [], number)
@@ -106,7 +106,7 @@ function readFees(
 }
 
 function readFee(ledger: Ledger, message: proto.ICustomFee, number: number): CustomFee | Status {
-  const collector = findAccount(ledger, message.feeCollectorAccountId)
+  const collector = findLivingAccount(ledger.accounts, message.feeCollectorAccountId)
   if (collector === undefined) return 'INVALID_CUSTOM_FEE_COLLECTOR'
   const whose = { collector, isEveryCollectorExempt: message.allCollectorsAreExempt === true }
   const { fixedFee, fractionalFee } = message
@@ -147,7 +147,7 @@ export function planTokenAssociate(
   message: proto.ITokenAssociateTransactionBody,
   { transaction }: PlanRequest,
 ): Status | Plan {
-  const account = findAccount(ledger, message.account)
+  const account = findLivingAccount(ledger.accounts, message.account)
   if (account === undefined) return 'INVALID_ACCOUNT_ID'
   if (!hasSigned(account, transaction.signed)) return 'INVALID_SIGNATURE'
   const numbers = (message.tokens ?? []).map(({ tokenNum }) => Number(toBigInt(tokenNum)))
@@ -174,8 +174,9 @@ export function planAllowances(
   const ofTokens: { token: `0x${string}`; owner: Entity; spender: Entity; amount: bigint }[] = []
   const ofHbar: { owner: Entity; spender: Entity; amount: bigint }[] = []
   for (const allowance of wanted) {
-    const owner = allowance.owner == null ? payer : findAccount(ledger, allowance.owner)
-    const spender = findAccount(ledger, allowance.spender)
+    const owner =
+      allowance.owner == null ? payer : findLivingAccount(ledger.accounts, allowance.owner)
+    const spender = findLivingAccount(ledger.accounts, allowance.spender)
     const amount = toBigInt(allowance.amount)
     if (owner === undefined) return 'INVALID_ALLOWANCE_OWNER_ID'
     if (spender === undefined) return 'INVALID_ALLOWANCE_SPENDER_ID'
@@ -207,10 +208,4 @@ export function planAllowances(
       return { moves: [] }
     },
   }
-}
-
-function findAccount(ledger: Ledger, id: proto.IAccountID | null | undefined): Entity | undefined {
-  const reference = readAccount(id)
-  const found = reference && resolveAccount(ledger.accounts, reference)
-  return found?.kind === 'entity' && !found.entity.isDeleted ? found.entity : undefined
 }

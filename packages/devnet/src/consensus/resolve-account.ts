@@ -4,7 +4,7 @@ import { type Address, bytesToHex } from 'viem'
 import { fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
 import { longZeroNumber } from '../ledger/entity-id.ts'
-import type { AccountReference } from './signed-transaction.ts'
+import { type AccountReference, readAccount } from './signed-transaction.ts'
 
 /** What a reference names: an entity, an unused alias, or nothing that could be an account. */
 type ResolvedAccount =
@@ -25,6 +25,25 @@ export function resolveAccount(
   const { alias } = reference
   if (alias.length === 20) return byAddress(accounts, bytesToHex(alias))
   return byKey(accounts, alias)
+}
+
+/** The entity that a message names, deleted ones included. */
+export function findAccount(
+  accounts: AccountRegistry,
+  id: proto.IAccountID | null | undefined,
+): Entity | undefined {
+  const reference = readAccount(id)
+  const found = reference && resolveAccount(accounts, reference)
+  return found?.kind === 'entity' ? found.entity : undefined
+}
+
+/** The same, unless it is deleted. */
+export function findLivingAccount(
+  accounts: AccountRegistry,
+  id: proto.IAccountID | null | undefined,
+): Entity | undefined {
+  const found = findAccount(accounts, id)
+  return found?.isDeleted === true ? undefined : found
 }
 
 function byAddress(accounts: AccountRegistry, address: Address): ResolvedAccount {

@@ -20,16 +20,23 @@ afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
 
+const create = async (transaction: ScheduleCreateTransaction) => {
+  const response = await transaction.execute(client)
+  const { scheduleId, scheduledTransactionId } = await response.getReceipt(client)
+  if (scheduleId === null || scheduledTransactionId === null) throw new Error('no schedule')
+  return { scheduleId, scheduledTransactionId }
+}
+
 describe('L24: scheduled transactions', () => {
   const key = PrivateKey.generateECDSA()
   let from: string
 
   beforeAll(async () => {
-    const create = new AccountCreateTransaction()
+    const account = new AccountCreateTransaction()
       .setECDSAKeyWithAlias(key.publicKey)
       .setInitialBalance(new Hbar(10))
       .freezeWith(client)
-    const response = await (await create.sign(key)).execute(client)
+    const response = await (await account.sign(key)).execute(client)
     from = String((await response.getReceipt(client)).accountId)
   })
 
@@ -43,13 +50,6 @@ describe('L24: scheduled transactions', () => {
       .setScheduleMemo(memo)
   const sign = (scheduleId: ScheduleId, by = key) =>
     new ScheduleSignTransaction().setScheduleId(scheduleId).freezeWith(client).sign(by)
-  const create = async (transaction: ScheduleCreateTransaction) => {
-    const response = await transaction.execute(client)
-    const { scheduleId, scheduledTransactionId } = await response.getReceipt(client)
-    if (scheduleId === null || scheduledTransactionId === null) throw new Error('no schedule')
-    return { scheduleId, scheduledTransactionId }
-  }
-
   test('one waits for the signature that it lacks, and runs as it comes', async () => {
     const { scheduleId, scheduledTransactionId } = await create(give('waits'))
     const before = await tinybar(from)
@@ -84,7 +84,7 @@ describe('L24: scheduled transactions', () => {
 
   test('one that all have signed runs at once; what it cannot do is its result', async () => {
     const both = await give('at once', 500).freezeWith(client).sign(key)
-    const { scheduledTransactionId } = await create(both as ScheduleCreateTransaction)
+    const { scheduledTransactionId } = await create(both)
     const path = `transactions/${toMirrorId(scheduledTransactionId)}?scheduled=true`
     expect((await get(path))['transactions']).toMatchObject([
       { result: 'INSUFFICIENT_ACCOUNT_BALANCE' },
@@ -95,7 +95,7 @@ describe('L24: scheduled transactions', () => {
     const expiry = new Timestamp(devnet.nowSeconds() + 60, 0)
     const later = (memo: string) =>
       give(memo).setExpirationTime(expiry).setWaitForExpiry(true).freezeWith(client)
-    const signed = await create((await later('signed').sign(key)) as ScheduleCreateTransaction)
+    const signed = await create(await later('signed').sign(key))
     const unsigned = await create(later('unsigned'))
     const before = await tinybar(from)
     await devnet.controls.advanceSeconds(30)

@@ -61,26 +61,29 @@ export function createScheduleService(ledger: Ledger) {
     return address === zeroAddress ? undefined : { address: lowerAddress(address), schedule }
   }
 
+  /** Applies settings. Without any, those of the last call stay, and what depends on the ledger's prices is recomputed. */
+  async function configure(settings = current): Promise<void> {
+    current = settings
+    const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
+    ledger.settings.timestampLagSeconds = lagSeconds
+    const args = [
+      BigInt(lagSeconds),
+      settings.gasPerSecond ?? 0n,
+      settings.createGas ?? ledger.settings.createGas,
+      BigInt(settings.forcedCode ?? 0),
+    ] as const
+    const data = encodeFunctionData({ abi, functionName: 'configure', args })
+    await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
+  }
+
   return {
     /** Places the code of the contract. */
     async install(): Promise<void> {
       const code = [SCHEDULE_SERVICE_ADDRESS, scheduleServiceRuntimeCode]
       await ledger.anvil.call('anvil_setCode', code)
+      await configure({})
     },
-    /** Applies settings. Without any, those of the last call stay, and what depends on the ledger's prices is recomputed. */
-    async configure(settings = current): Promise<void> {
-      current = settings
-      const lagSeconds = settings.timestampLagSeconds ?? TIMESTAMP_LAG_SECONDS_DEFAULT
-      ledger.settings.timestampLagSeconds = lagSeconds
-      const args = [
-        BigInt(lagSeconds),
-        settings.gasPerSecond ?? 0n,
-        settings.createGas ?? ledger.settings.createGas,
-        BigInt(settings.forcedCode ?? 0),
-      ] as const
-      const data = encodeFunctionData({ abi, functionName: 'configure', args })
-      await callAsNetwork(ledger, SCHEDULE_SERVICE_ADDRESS, data)
-    },
+    configure,
     /** `ended` are old schedules for the contract to forget: anvil slows down with each slot in use. */
     async markExecuted(
       schedule: Address,

@@ -80,9 +80,9 @@ export function createScheduler(
 
   async function nextSecond(): Promise<number | undefined> {
     const next = await service.earliest()
-    const seconds = [next && Number(next.schedule.expirySecond), waiting.nextSecond()]
-    const known = seconds.filter((second) => second !== undefined)
-    return known.length === 0 ? undefined : Math.min(...known)
+    const call = next === undefined ? Infinity : Number(next.schedule.expirySecond)
+    const second = Math.min(call, waiting.nextSecond() ?? Infinity)
+    return second === Infinity ? undefined : second
   }
 
   async function armTimer(): Promise<void> {
@@ -111,10 +111,7 @@ export function createScheduler(
       await armTimer()
     },
     /** Installs the system contract. */
-    async install(): Promise<void> {
-      await service.install()
-      await service.configure({})
-    },
+    install: () => service.install(),
     configure: (settings?: ScheduleServiceSettings): Promise<void> =>
       ledger.queue.run(() => service.configure(settings)),
     /** Runs everything whose second has come. */
