@@ -98,10 +98,14 @@ const QUIET_LEVEL = 'emergency'
 function hearing({ name, hearsAll }: Pick<Listening, 'name' | 'hearsAll'>, followed: string) {
   const heard: { chain: string; version: number }[] = []
   const heardMs: number[] = []
-  let updates = 0
+  const ids = new Set<string>()
+  let [updates, repeated] = [0, 0]
   return {
-    hear: ({ method, params }: Message): void => {
+    /** Without an id, an update that came twice is not told from one more version. */
+    hear: ({ method, params }: Message, id?: string): void => {
       heardMs.push(Date.now())
+      if (id !== undefined && ids.has(id)) repeated += 1
+      if (id !== undefined) ids.add(id)
       const { uri, version } = params?.data ?? {}
       if (method === 'notifications/message' && uri !== undefined && version !== undefined)
         heard.push({ chain: uri, version })
@@ -121,10 +125,13 @@ function hearing({ name, hearsAll }: Pick<Listening, 'name' | 'hearsAll'>, follo
         {
           name: `${name}, by updates,`,
           from: followedAlone,
-          heard: Array.from({ length: updates }, (_, at) => ({
-            chain: followed,
-            version: first + at + 1,
-          })),
+          heard: [
+            ...Array.from({ length: updates }, (_, at) => ({
+              chain: followed,
+              version: first + at + 1,
+            })),
+            ...Array.from({ length: repeated }, () => ({ chain: followed, version: first })),
+          ],
         },
       ]
     },
@@ -189,7 +196,7 @@ export async function listen(
       const events = reader?.events.splice(0) ?? []
       for (const { id, message } of events) {
         lastEventId = id ?? lastEventId
-        if (message !== undefined) hear(message)
+        if (message !== undefined) hear(message, id)
       }
       if (reader === undefined || (reader.hasEnded && reader.events.length === 0))
         reader = await open().catch(() => undefined)

@@ -37,6 +37,7 @@ const GOOD = {
   ],
   sessions: [session],
   stored: new Map([['c', ['a', 'b', 'lost']]]),
+  faults: [{ what: 'a kill', atMs: 15 }],
 } satisfies History
 
 describe('the checker of histories', () => {
@@ -142,6 +143,20 @@ describe('the checker of histories', () => {
       'versions that were missed at the end',
       { sessions: [{ ...session, heard: [] }] },
       's missed versions 2 to 3 of c',
+    ],
+    [
+      'writes that go on late',
+      {
+        faults: [{ what: 'a kill', atMs: 15 - 5_000 }],
+        writes: GOOD.writes.slice(1),
+        stored: new Map(),
+      },
+      'a kill: no write was acknowledged for 5015 ms',
+    ],
+    [
+      'writes that do not go on',
+      { faults: [{ what: 'a kill', atMs: 21 }] },
+      'a kill: no write was acknowledged for Infinity ms',
     ],
   ])('finds %s', (_, broken, sentence) => {
     expect(checkHistory({ ...GOOD, ...broken }).join('\n')).toContain(sentence)

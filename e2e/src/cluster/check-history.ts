@@ -1,6 +1,6 @@
 /**
- * Judges what clients saw of a cluster, without having taken part: each chain is linearizable, and no session misses or repeats a
- * version. It knows nothing of the services but that versions of a chain count from 1.
+ * Judges what clients saw of a cluster, without having taken part: each chain is linearizable, no session misses or repeats a
+ * version, and writes go on soon after each fault. It knows nothing of the services but that versions of a chain count from 1.
  */
 
 /** A write as its writer saw it; times by one clock, milliseconds. */
@@ -39,7 +39,11 @@ export type History = {
   readonly sessions: readonly SessionSeen[]
   /** What the store holds at the end: the values of each chain, its first version first. */
   readonly stored: ReadonlyMap<string, readonly string[]>
+  readonly faults: readonly { readonly what: string; readonly atMs: number }[]
 }
+
+/** After a fault a write that began later is acknowledged within this, milliseconds. */
+const GOES_ON_MS_MAX = 5_000
 
 /** Sentences about what is wrong; none if the history holds. */
 export function checkHistory(history: History): readonly string[] {
@@ -47,7 +51,19 @@ export function checkHistory(history: History): readonly string[] {
   return [
     ...[...chains].flatMap((chain) => checkChain(chain, history)),
     ...history.sessions.flatMap((session) => checkSession(session, history.stored)),
+    ...history.faults.flatMap((fault) => checkGoingOn(fault, history.writes)),
   ]
+}
+
+function checkGoingOn(
+  { atMs, what }: History['faults'][number],
+  writes: History['writes'],
+): readonly string[] {
+  const endsMs = writes.flatMap(({ outcome, startMs }) =>
+    startMs >= atMs && outcome.kind === 'acknowledged' ? [outcome.endMs - atMs] : [],
+  )
+  const firstMs = Math.min(...endsMs)
+  return firstMs <= GOES_ON_MS_MAX ? [] : [`${what}: no write was acknowledged for ${firstMs} ms`]
 }
 
 /**

@@ -25,8 +25,8 @@ export type ProcessPlace = {
   isKnown(): boolean
   /** How many processes live, this one included: shared limits are divided by it. */
   living(): number
-  /** Added to this machine's time, it gives the database's, milliseconds. */
-  clockOffsetMs(): number
+  /** The database's time, wherever this machine's clock is set, Unix milliseconds. */
+  unixMs(): number
   /** Says at once that it lives, and finds out whether it was forgotten. */
   beat(): Promise<void>
   /** Called with the new id when it was forgotten. */
@@ -39,7 +39,7 @@ export const OWN_PROCESS: ProcessPlace = {
   id: () => 'own',
   isKnown: () => true,
   living: () => 1,
-  clockOffsetMs: () => 0,
+  unixMs: Date.now,
   beat: async () => undefined,
   onForgotten: () => undefined,
   close: async () => undefined,

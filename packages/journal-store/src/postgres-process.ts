@@ -17,8 +17,6 @@ type ProcessOptions = {
   readonly onProblem: (error: unknown) => void
   /** A clock that is never set, milliseconds. */
   readonly nowMs?: () => number
-  /** This machine's time. */
-  readonly unixMs?: () => number
 }
 
 type Seen = { readonly is_known: boolean; readonly living: number; readonly unix_ms: number }
@@ -34,21 +32,22 @@ export async function requireNobody(query: SqlQuery, schema: string): Promise<vo
 export async function openPostgresProcess(
   door: PostgresDoor,
   { migrations, schema }: Pick<PostgresStoreKind<string>, 'migrations' | 'schema'>,
-  { nowMs = () => performance.now(), onProblem, unixMs = Date.now }: ProcessOptions,
+  { nowMs = () => performance.now(), onProblem }: ProcessOptions,
 ): Promise<ProcessPlace> {
   const connection = new PostgresConnection(door, { schema })
   const listeners: ((id: string) => void)[] = []
   let [id, isNew, knownUntilMs, living] = [randomUUID(), true, Number.NEGATIVE_INFINITY, 1]
-  let clockOffsetMs: number | undefined
+  /** What to add to this process's clock to get the database's time. */
+  let aheadMs: number | undefined
   const see = async (): Promise<boolean> => {
-    const [askedMs, askedUnixMs] = [nowMs(), unixMs()]
+    const askedMs = nowMs()
     const [row] = await connection.transaction(
       (query) => query<Seen>(SEE, [id, isNew, FORGOTTEN_MS, migrations.length]),
       'relaxed',
     )
     const tookMs = nowMs() - askedMs
-    if (row !== undefined && (clockOffsetMs === undefined || tookMs <= MEASURED_MS_MAX))
-      clockOffsetMs = Math.round(row.unix_ms - (askedUnixMs + tookMs / 2))
+    if (row !== undefined && (aheadMs === undefined || tookMs <= MEASURED_MS_MAX))
+      aheadMs = row.unix_ms - (askedMs + tookMs / 2)
     if (row?.is_known !== true) return false
     isNew = false
     knownUntilMs = askedMs + FORGOTTEN_MS
@@ -81,7 +80,7 @@ export async function openPostgresProcess(
     id: () => id,
     isKnown: () => nowMs() < knownUntilMs,
     living: () => living,
-    clockOffsetMs: () => clockOffsetMs ?? 0,
+    unixMs: () => (aheadMs === undefined ? Date.now() : Math.round(nowMs() + aheadMs)),
     beat: beatOnce,
     onForgotten: (listener) => void listeners.push(listener),
     close: () => (closing ??= close()),

@@ -2,7 +2,7 @@
 // share nothing but the database and the place of the chains' keys.
 
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
-import { type Clock, systemClock } from '@tallystick/service-kit'
+import { type Clock, pause, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useRecordServer } from './adapters/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
@@ -11,6 +11,9 @@ import { tokenFor } from './testing/several-cares.fixture.ts'
 import { makeStorePlace, type StorePlace } from './testing/store-place.fixture.ts'
 
 const SEAL_KEYS = `k1:${Buffer.alloc(32, 5).toString('base64')}`
+
+/** Much longer than a look takes. */
+const CANCELLED_MS_MAX = 4_000
 
 const clockAt = (offsetMs: number): Clock => ({
   ...systemClock,
@@ -35,29 +38,33 @@ const write = async ({ app }: CareService, body: object, unixMs = Date.now()) =>
 
 const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
 
-/** Opens a session that is subscribed to the record. */
-async function followTea({ app }: CareService): Promise<void> {
+/** Sends messages of a session, which any process serves. */
+async function openSession(first: CareService) {
   const headers = {
     host: 'care.test',
     accept: 'application/json, text/event-stream',
     'content-type': 'application/json',
     authorization: `Bearer ${tokenFor('care.read.user')}`,
   }
-  const clientInfo = { name: 'test', version: '1' }
-  const post = (message: object, sessionId = {}) =>
+  const post = ({ app }: CareService, message: object, sessionId = {}) =>
     app.inject({
       method: 'POST',
       url: '/mcp',
       headers: { ...headers, ...sessionId },
-      payload: { jsonrpc: '2.0', id: 1, ...message },
+      payload: { jsonrpc: '2.0', ...message },
     })
-  const opened = await post({
-    method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
-  })
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const opened = await post(first, { id: 0, method: 'initialize', params })
   const id = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+  return (service: CareService, message: object) => post(service, message, id)
+}
+
+/** Opens a session that is subscribed to the record. */
+async function followTea(service: CareService): Promise<void> {
+  const send = await openSession(service)
   const params = { uri: 'care://ann/tea' }
-  const subscribed = await post({ method: 'resources/subscribe', params }, id)
+  const subscribed = await send(service, { id: 1, method: 'resources/subscribe', params })
   expect(subscribed.json()).toMatchObject({ result: {} })
 }
 
@@ -149,6 +156,37 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await write(right, { value: 'once' }, unixMs)).toEqual(again)
     })
 
+    it('a request is cancelled at whichever process runs it, and only by its own session', async () => {
+      const [left, right] = [await start('one'), await start('other')]
+      await write(left, {})
+      const [send, sendOther] = [await openSession(left), await openSession(left)]
+      const latest = left.store.latest.bind(left.store)
+      const reading = Promise.withResolvers<void>()
+      left.store.latest = async (slot) => {
+        await reading.promise
+        return latest(slot)
+      }
+      const read = { method: 'resources/read', params: { uri: 'care://ann/tea' } }
+      const [first, second] = [send(left, { id: 'x', ...read }), send(left, { id: 7, ...read })]
+      for (const id of ['x', 7])
+        await expect
+          .poll(async () => (await send(left, { id, method: 'ping' })).statusCode)
+          .toBe(400)
+      const cancel = (by: typeof send, requestId: unknown) =>
+        by(right, { method: 'notifications/cancelled', params: { requestId } })
+      for (const [by, requestId] of [
+        [sendOther, 'x'],
+        [send, '7'],
+        [send, 'x'],
+      ] as const)
+        expect((await cancel(by, requestId)).statusCode).toBe(202)
+      // An end without an answer; read, it would have one.
+      await Promise.race([first, pause(systemClock, CANCELLED_MS_MAX)])
+      reading.resolve()
+      expect([(await first).statusCode, (await first).body]).toEqual([202, ''])
+      expect((await second).json()).toMatchObject({ id: 7, result: {} })
+    })
+
     it('writtenAt follows the database’s clock: two processes with clocks five minutes apart never write into the past', async () => {
       const both = [
         await start('behind', { clock: clockAt(-150_000) }),
@@ -165,6 +203,18 @@ describe.skipIf(postgresMissing !== undefined)(
       // Neither is minutes away from the database.
       expect(Math.abs(Date.now() - (times.at(-1) ?? 0))).toBeLessThan(60_000)
       expect(Math.max(...times) - Math.min(...times)).toBeLessThan(60_000)
+    })
+
+    it('a machine’s clock that is set an hour ahead or back changes neither times of writing nor how old sessions are', async () => {
+      let aheadMs = 0
+      const clock = { ...systemClock, unixMs: () => Date.now() + aheadMs }
+      const service = await start('set', { clock })
+      const send = await openSession(service)
+      for (aheadMs of [3_600_000, -3_600_000]) {
+        const { writtenAt } = await write(service, { value: `${aheadMs}` })
+        expect(Math.abs(Date.now() - Date.parse(writtenAt))).toBeLessThan(60_000)
+        expect((await send(service, { id: 1, method: 'ping' })).statusCode).toBe(200)
+      }
     })
 
     it('two processes that begin one chain at once seal it under one key', async () => {

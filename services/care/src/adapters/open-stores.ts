@@ -165,12 +165,11 @@ async function openProcessPlace(
   >,
   { clock, followsDatabase = true, onProblem }: Opening,
 ) {
-  const unixMs = (): number => clock.unixMs()
-  const process = await openPostgresProcess(door, POSTGRES_RECORDS, { onProblem, unixMs })
+  const process = await openPostgresProcess(door, POSTGRES_RECORDS, { onProblem })
   const { schema } = POSTGRES_RECORDS
   const name = { name: 'for all', schema, process: process.id() }
   const lease = await openPostgresLease(door, name, { onProblem })
-  const shared = { ...clock, unixMs: () => clock.unixMs() + process.clockOffsetMs() }
+  const shared = { ...clock, unixMs: () => process.unixMs() }
   return {
     process,
     lease,

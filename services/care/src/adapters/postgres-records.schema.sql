@@ -188,7 +188,8 @@ CREATE TABLE mcp_subscriptions (
 CREATE TABLE mcp_inbox (
   at bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   process uuid NOT NULL REFERENCES processes ON DELETE CASCADE,
-  session bigint NOT NULL
+  session bigint NOT NULL,
+  cancelled text -- a request of it that ends, as JSON
 );
 CREATE INDEX mcp_inbox_by_process ON mcp_inbox (process);
 CREATE TABLE mcp_listens ( -- streams without a session: each is at one process, and is counted by all

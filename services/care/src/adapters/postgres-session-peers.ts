@@ -5,7 +5,7 @@
 import type { ProcessPlace, SqlQuery } from '@tallystick/journal-store'
 import { PostgresConnection, type PostgresDoor } from '@tallystick/journal-store/postgres'
 import type { Clock } from '@tallystick/service-kit'
-import type { ListenRows, SessionLook } from '../domain/session-store.ts'
+import type { CancelledRequest, ListenRows, SessionLook } from '../domain/session-store.ts'
 import { createPostgresListens } from './postgres-listens.ts'
 import { POSTGRES_RECORDS } from './postgres-record-database.ts'
 import type { SessionPeers } from './session-peers.ts'
@@ -16,6 +16,9 @@ const LOOK_MS = 250
 const CLEAN_MS = 2_000
 /** Rows say when their session was last in use at the next sweep of its process, or the one behind it, milliseconds. */
 const SEEN_LATE_MS = 60_000
+
+/** A request with a longer id ends where it runs alone: each process is sent the id. */
+const CANCELLED_CHARS_MAX = 256
 
 /** Two heartbeats and a little: who says so is no process that was just killed, and clients may be sent to it. */
 const SEEN_LATELY = "interval '5 s'"
@@ -33,7 +36,8 @@ const TAKE_BACK = `DELETE FROM mcp_sessions
   WHERE number = $1 AND (SELECT count(*) FROM mcp_sessions WHERE sub = $2) > $3::bigint RETURNING number`
 const TELL =
   'INSERT INTO mcp_inbox (process, session) SELECT id, unnest($1::bigint[]) FROM processes'
-const LOOK = `SELECT i.at, i.session, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes, j.has_listens
+const CANCEL = `INSERT INTO mcp_inbox (process, session, cancelled) SELECT id, $1, $2 FROM processes WHERE id <> $3`
+const LOOK = `SELECT i.at, i.session, i.cancelled, n.id, n.changes, j.user_size, j.assistant_size, j.is_known, j.processes, j.has_listens
   FROM (SELECT (SELECT size FROM journals WHERE name = 'user') AS user_size,
       (SELECT size FROM journals WHERE name = 'assistant') AS assistant_size,
       EXISTS (SELECT FROM processes WHERE id = $1) AS is_known, (SELECT count(*) FROM processes WHERE seen_at > clock_timestamp() - ${SEEN_LATELY}) AS processes,
@@ -49,6 +53,8 @@ const FALL_SILENT = `UPDATE mcp_sessions SET stream_process = NULL, silent_since
 type LookRow = {
   readonly at: number | null
   readonly session: number
+  readonly cancelled: string | null
+  readonly id: string | null
   readonly changes: number | null
   readonly user_size: number
   readonly assistant_size: number
@@ -153,6 +159,9 @@ class PostgresSessionPeers implements SessionPeers {
     return {
       isKnown: name === this.#entered && first.is_known,
       changed: [...newest].map(([number, changes]) => ({ number, changes })),
+      cancelled: entries.flatMap(({ cancelled, id, session: number }) =>
+        cancelled === null || id === null ? [] : [{ session: { number, id }, request: cancelled }],
+      ),
       sizes: { user: first.user_size, assistant: first.assistant_size },
       hasOthers: first.processes > 1,
       hasListensElsewhere: first.has_listens,
@@ -170,6 +179,12 @@ class PostgresSessionPeers implements SessionPeers {
 
   placeSql(known: string): string {
     return `greatest(read_place(), ${known})`
+  }
+
+  async cancel({ request, session }: CancelledRequest): Promise<void> {
+    if (request.length > CANCELLED_CHARS_MAX) return
+    const values = [session.number, request, this.process()]
+    await this.#cleaning.transaction((query) => query(CANCEL, values), 'relaxed')
   }
 
   async leave(): Promise<void> {

@@ -8,6 +8,7 @@ import { sharedRuns } from '@tallystick/journal-store'
 import type { Clock } from '@tallystick/service-kit'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import {
+  type CancelledRequest,
   type ChangeOutcome,
   EVENT_KEY_BYTES,
   type ListenRows,
@@ -57,13 +58,14 @@ const createSolePeers = (underWay: () => Iterable<number>): SessionPeers => ({
   look: async () => {
     // Read behind the commit that they wait for.
     const changed = [...underWay()].map((number) => ({ number, changes: Number.POSITIVE_INFINITY }))
-    return { isKnown: true, changed, hasOthers: false, hasListensElsewhere: false }
+    return { isKnown: true, changed, cancelled: [], hasOthers: false, hasListensElsewhere: false }
   },
   watch: () => () => undefined,
   isShared: false,
   takeBackBeyond: async () => false,
   seenLateMs: 0,
   placeSql: (known) => known,
+  cancel: async () => undefined,
   leave: async () => undefined,
 })
 
@@ -103,6 +105,10 @@ class SessionCommits implements SessionStore {
 
   watch(wake: () => void): () => void {
     return this.#peers.watch(wake)
+  }
+
+  cancel(cancelled: CancelledRequest): Promise<void> {
+    return this.#peers.cancel(cancelled)
   }
 
   async enter(sizes: Parameters<SessionStore['enter']>[0]): Promise<void> {

@@ -1,6 +1,6 @@
 // The processes that serve the same sessions, as the engine has them.
 import type { SqlConnection, SqlQuery } from '@tallystick/journal-store'
-import type { ListenRows, SessionLook } from '../domain/session-store.ts'
+import type { CancelledRequest, ListenRows, SessionLook } from '../domain/session-store.ts'
 
 type OpenedRow = {
   readonly session: number
@@ -32,5 +32,7 @@ export type SessionPeers = {
   readonly seenLateMs: number
   /** SQL for the place of the next version, given SQL for what this process takes for it. */
   placeSql(known: string): string
+  /** Has the others end a request. */
+  cancel(cancelled: CancelledRequest): Promise<void>
   leave(): Promise<void>
 }

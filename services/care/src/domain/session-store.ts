@@ -114,12 +114,21 @@ export type RestoredSessions = {
 /** Bytes of `eventKey`. */
 export const EVENT_KEY_BYTES = 32
 
+/** A request that its client has cancelled. */
+export type CancelledRequest = {
+  readonly session: Pick<StoredSession, 'number' | 'id'>
+  /** The client's id of it, as JSON. */
+  readonly request: string
+}
+
 /** What changed since the look before, in one snapshot. */
 export type SessionLook = {
   /** Whether the others count on this process; if not, they have forgotten what it was to be told. */
   readonly isKnown: boolean
   /** Sessions that changed, each with its newest count of changes; undefined for one that is gone. */
   readonly changed: readonly { readonly number: number; readonly changes: number | undefined }[]
+  /** At other processes. */
+  readonly cancelled: readonly CancelledRequest[]
   /** Sizes of the journals; absent where this process alone writes them. */
   readonly sizes?: Pick<Position, 'user' | 'assistant'> | undefined
   /** Whether other processes serve the same sessions. */
@@ -181,6 +190,8 @@ export type SessionStore = {
   readonly isShared: boolean
   /** Stores a change behind what was asked before. */
   commit(change: SessionChange): Promise<ChangeOutcome>
+  /** Has the other processes end a request, soon. */
+  cancel(cancelled: CancelledRequest): Promise<void>
   /** Removes sessions that are over; each is returned to one process. */
   sweep(sweep: SessionSweep): Promise<readonly SweptSession[]>
   /** Takes notes in order. They are stored soon; once the next `flush` resolves, they survive a kill. */

@@ -100,6 +100,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     limits,
     onProblem,
     busy: () => server.busy(),
+    onCancelled: (cancelled) => void server.cancel(cancelled),
     onForgotten: () => listens.endAll('forgotten'),
     onEnd: (session, reason) => {
       server.release(session)
@@ -217,7 +218,7 @@ const watchOthers = (
 /** Enters among the processes that serve the sessions. */
 async function openRegistry(
   { clock, random, sessions, store }: McpEndpointDeps,
-  on: Pick<SessionRegistryDeps, 'limits' | 'busy' | 'onEnd' | 'onForgotten' | 'onProblem'>,
+  on: Omit<SessionRegistryDeps, 'clock' | 'store' | 'records' | 'randomBytes'>,
 ) {
   const { assistant, user } = store.journals
   await sessions.enter({ user: user.size, assistant: assistant.size })

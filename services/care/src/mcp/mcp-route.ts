@@ -143,7 +143,8 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   if (message.kind === 'response') return sendAccepted(answered)
   if (isInitialize) return sendRefusal(named(answered), REFUSALS.alreadyOpen)
   if (message.kind === 'request') return ask(call, session, message)
-  call.deps.server.tell(session, message.message)
+  const cancelled = call.deps.server.tell(session, message.message)
+  if (cancelled !== undefined) call.deps.registry.looks.cancelElsewhere(cancelled)
   sendAccepted(answered)
 }
 

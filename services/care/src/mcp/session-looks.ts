@@ -4,14 +4,17 @@
  */
 import { countVersions, type Position } from '../domain/position.ts'
 import type { RecordStore } from '../domain/record-store.ts'
-import type { SessionLook, SessionStore } from '../domain/session-store.ts'
+import type { CancelledRequest, SessionLook, SessionStore } from '../domain/session-store.ts'
 import type { Sizes } from './journal-pages.ts'
 
 type SessionLooksDeps = {
-  readonly store: Pick<SessionStore, 'look' | 'isShared'>
+  readonly store: Pick<SessionStore, 'cancel' | 'look' | 'isShared'>
   /** Their journals, as far as this process knows. */
   readonly records: Pick<RecordStore, 'catchUp' | 'journals'>
   readonly adopt: (look: SessionLook) => Promise<void>
+  /** A request that may run here was cancelled at another process. */
+  readonly onCancelled: (cancelled: CancelledRequest) => void
+  readonly onProblem: (error: unknown) => void
 }
 
 /** What was read longer ago may be another process's to tell, milliseconds. */
@@ -67,6 +70,12 @@ export class SessionLooks {
       await (this.#current ?? this.#begin())
   }
 
+  /** Has the process end a request that runs it. */
+  cancelElsewhere(cancelled: CancelledRequest): void {
+    const { onProblem, store } = this.#deps
+    if (this.hasOthers) store.cancel(cancelled).catch(onProblem)
+  }
+
   #begin(): Promise<void> {
     const looking = this.#look().finally(() => {
       this.#current = undefined
@@ -82,6 +91,7 @@ export class SessionLooks {
     const look = await store.look()
     this.hasOthers = look.hasOthers
     this.hasListensElsewhere = look.hasListensElsewhere
+    for (const cancelled of look.cancelled) this.#deps.onCancelled(cancelled)
     await adopt(look)
     const { assistant, user } = look.sizes ?? known
     if (user + assistant > countVersions(this.sizes)) await records.catchUp()

@@ -33,6 +33,7 @@ const openRegistry = async (
     randomBytes: (size) => new Uint8Array(size).fill(fill++),
     onProblem: () => undefined,
     busy: () => [],
+    onCancelled: () => undefined,
     onForgotten: () => undefined,
     onEnd: () => undefined,
   })

@@ -9,6 +9,7 @@ import { isBefore } from '../domain/position.ts'
 import { placeBehind, type RecordStore, RecordStoreUnavailable } from '../domain/record-store.ts'
 import { mayRead, type Principal } from '../domain/scopes.ts'
 import {
+  type CancelledRequest,
   type ChangeOutcome,
   type RestoredSessions,
   type SessionChange,
@@ -34,6 +35,7 @@ export type SessionRegistryDeps = {
   readonly onEnd: (session: McpSession, reason: SessionEnd) => void
   /** Those with requests in flight. */
   readonly busy: () => Iterable<McpSession>
+  readonly onCancelled: (cancelled: CancelledRequest) => void
   /** The others took this process for dead. */
   readonly onForgotten: () => void
   /** A change was refused, or a sweep failed; the next one is made all the same. */

@@ -8,6 +8,7 @@ import type {
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
 import { NO_VALIDATOR, withInvalidParams, withoutTask } from '@tallystick/service-kit/mcp'
+import type { CancelledRequest } from '../domain/session-store.ts'
 import { DATA_LINE } from '../wire/text-of-others.ts'
 import type { McpSession } from './mcp-session.ts'
 
@@ -40,8 +41,7 @@ type Pending = {
 }
 
 /** A client's 1 and "1" are two ids. */
-const nameRequest = (session: McpSession, id: unknown): string =>
-  `${session.id} ${JSON.stringify(id)}`
+const nameRequest = ({ request, session }: CancelledRequest): string => `${session.id} ${request}`
 
 /**
  * The SDK's low-level server behind a transport that all sessions share (docs/decisions/0010). The SDK wants one server per
@@ -83,7 +83,7 @@ export class SessionServer implements Transport {
 
   /** Hands a session's request to the server and resolves with its answer. */
   ask(session: McpSession, id: RequestId, message: JSONRPCRequest): Promise<AskOutcome> {
-    const name = nameRequest(session, id)
+    const name = nameRequest({ session, request: JSON.stringify(id) })
     if (this.#numbers.has(name)) return Promise.resolve({ kind: 'id-in-use' })
     this.#lastNumber += 1
     const number = this.#lastNumber
@@ -97,14 +97,24 @@ export class SessionServer implements Transport {
     })
   }
 
-  /** Hands a session's notification to the server, except cancellations, which concern only that session's requests. */
-  tell(session: McpSession, message: JSONRPCMessage): void {
+  /**
+   * Hands a session's notification to the server, except cancellations, which concern only that session's requests. Returns one
+   * of a request that does not run here: it may run at another process.
+   */
+  tell(session: McpSession, message: JSONRPCMessage): CancelledRequest | undefined {
     if (!('method' in message) || message.method !== 'notifications/cancelled') {
       this.onmessage?.(message)
-      return
+      return undefined
     }
-    const number = this.#numbers.get(nameRequest(session, message.params?.['requestId']))
+    const cancelled = { session, request: JSON.stringify(message.params?.['requestId'] ?? null) }
+    return this.cancel(cancelled) ? undefined : cancelled
+  }
+
+  /** Ends a request if it runs here. */
+  cancel(cancelled: CancelledRequest): boolean {
+    const number = this.#numbers.get(nameRequest(cancelled))
     if (number !== undefined) this.#cancel(number)
+    return number !== undefined
   }
 
   /** Releases what a session still waits for. */
@@ -154,7 +164,7 @@ export class SessionServer implements Transport {
     if (pending === undefined) return
     this.#pending.delete(number)
     const { session, id, resolve } = pending
-    this.#numbers.delete(nameRequest(session, id))
+    this.#numbers.delete(nameRequest({ session, request: JSON.stringify(id) }))
     resolve(outcome)
   }
 }
