@@ -139,6 +139,24 @@ describe.skipIf(postgresMissing !== undefined)(
       }
     })
 
+    it('what stands behind all chains stays in the report, though another process found more chains in front of it', async () => {
+      const stray = '{"at": 1000000, "place": 1000000, "chain": 1000000, "version": 1}'
+      await database.sql(`SET session_replication_role = replica;
+        INSERT INTO care.user_versions SELECT (jsonb_populate_record(v, '${stray}')).* FROM care.user_versions v LIMIT 1`)
+      expect((await other.report()).intact).toBe(false)
+      const author = { authorId: 'dr-osei', authorLabel: 'Dr Osei', value: '.' }
+      await holder.service.store.append({ ...TEA, ...author, patient: 'bea' })
+      // As if chains enough for a page had been begun before it.
+      await database.sql(`SET session_replication_role = replica; UPDATE care.chains SET id = 300 WHERE patient = 'bea';
+        UPDATE care.user_versions SET chain = 300 WHERE chain = 2; DELETE FROM care.verdicts`)
+      const fresh = await start()
+      clock.advanceMs(1_000)
+      expect((await fresh.report()).intact).toBe(false)
+      expect(fresh.replayed).toBe(2)
+      expect((await other.report()).intact).toBe(false)
+      expect(other.replayed).toBe(1)
+    })
+
     it('a process whose clock is an hour ahead is not believed, and in nobody’s way', async () => {
       const ahead = await start({ unixMs: () => clock.unixMs() + 3_600_000 })
       await ahead.report()
