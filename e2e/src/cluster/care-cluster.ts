@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePort, systemClock } from '@tallystick/service-kit'
+import { runSql } from '../../../packages/journal-store/src/postgres-server.fixture.ts'
 import { startServiceProcess } from '../../../packages/service-kit/src/service-process.fixture.ts'
 import { runCare } from '../../../services/care/src/command/run-care.ts'
 import { eventually } from '../eventually.ts'
@@ -104,3 +105,19 @@ export async function startCareCluster(database: ClusterDatabase) {
 }
 
 export type CareCluster = Awaited<ReturnType<typeof startCareCluster>>
+
+/** Every version of every chain, from the primary itself. */
+export async function readStored(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await runSql(
+    url,
+    `SELECT c.patient, c.domain, v.version::int AS version, convert_from(v.body, 'UTF8') AS body
+     FROM care.user_versions v JOIN care.chains c ON c.id = v.chain ORDER BY c.id, v.version`,
+  )
+  const stored = new Map<string, string[]>()
+  for (const { body, domain, patient } of rows) {
+    const chain = `care://${String(patient)}/${String(domain)}`
+    const { value } = JSON.parse(String(body)) as { value: string }
+    stored.set(chain, [...(stored.get(chain) ?? []), value])
+  }
+  return stored
+}

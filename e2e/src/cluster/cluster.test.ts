@@ -3,12 +3,9 @@
 // more clients, and every fault.
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  ownPostgresMissing,
-  runSql,
-} from '../../../packages/journal-store/src/postgres-server.fixture.ts'
+import { ownPostgresMissing } from '../../../packages/journal-store/src/postgres-server.fixture.ts'
 import { type AccessCluster, startAccessCluster } from './access-cluster.ts'
-import { type CareCluster, startCareCluster } from './care-cluster.ts'
+import { type CareCluster, readStored, startCareCluster } from './care-cluster.ts'
 import { writeOnce } from './care-load.ts'
 import { checkHistory, type WriteSeen } from './check-history.ts'
 import { checkPayments } from './check-payments.ts'
@@ -44,7 +41,7 @@ const FORMS: Readonly<Record<string, Form>> = {
     windows: 150,
     payEveryMs: { grade: 650, window: 3_600 },
     killEveryMs: 20_000,
-    quietMs: 45_000,
+    quietMs: 30_000,
     isTimed: true,
     hasAllFaults: true,
   },
@@ -78,25 +75,11 @@ const SHORT: Form = {
 const FORM = FORMS[process.env['TALLYSTICK_LONG'] ?? ''] ?? SHORT
 /** Longer than a process is remembered that says nothing. */
 const STOPPED_MS = 15_000
+/** Longer than anybody waits for a database. */
+const HANGING_MS = 60_000
 /** Longer than a proxy waits for a silent stream. */
 const LEFT_MS = 30_000
 const SETTLED_MS = 120_000
-
-/** Every version of every chain, from the primary itself. */
-async function readStored(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const { rows } = await runSql(
-    url,
-    `SELECT c.patient, c.domain, v.version::int AS version, convert_from(v.body, 'UTF8') AS body
-     FROM care.user_versions v JOIN care.chains c ON c.id = v.chain ORDER BY c.id, v.version`,
-  )
-  const stored = new Map<string, string[]>()
-  for (const { body, domain, patient } of rows) {
-    const chain = `care://${String(patient)}/${String(domain)}`
-    const { value } = JSON.parse(String(body)) as { value: string }
-    stored.set(chain, [...(stored.get(chain) ?? []), value])
-  }
-  return stored
-}
 
 const skipped = ownPostgresMissing === undefined ? '' : ` (skipped: ${ownPostgresMissing})`
 
@@ -156,6 +139,16 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
       () => failPrimary('frozen'),
       () => stop(access, 2),
       () => failPrimary('cut off'),
+      async () => {
+        const losing = trio.loseStandby(STOPPED_MS)
+        await onFault('standby killed')
+        await losing
+      },
+      async () => {
+        await trio.hang(HANGING_MS)
+        await onFault('primary went on')
+      },
+      () => faults.stopAllAndWake(STOPPED_MS),
       async () => {
         const fromMs = await faults.stopAndWake(care, { at: 1, ms: LEFT_MS })
         silences = describeSilences(listeners, fromMs)

@@ -16,6 +16,7 @@ type OnFault = (what: string) => Promise<void>
 
 export function createFaults(services: readonly Killable[], onFault: OnFault) {
   const stopped = new Set<string>()
+  const restarting: Promise<void>[] = []
   const faultName = ({ name }: Killable, at: number): string => `${name} ${at}`
   return {
     /** Kills one process after another, of one service after the other; ends once all are back. */
@@ -26,7 +27,6 @@ export function createFaults(services: readonly Killable[], onFault: OnFault) {
       readonly everyMs: number
       readonly ended: AbortSignal
     }): Promise<number> {
-      const restarting: Promise<void>[] = []
       for (let turn = 0; ; turn += 1) {
         await pause(everyMs, undefined, { signal: ended }).catch(() => undefined)
         if (ended.aborted) break
@@ -38,6 +38,23 @@ export function createFaults(services: readonly Killable[], onFault: OnFault) {
       }
       await Promise.all(restarting)
       return restarting.length
+    },
+    /** The same of all processes at once. */
+    async stopAllAndWake(ms: number): Promise<void> {
+      const all = services.flatMap((service) =>
+        Array.from({ length: PROCESSES }, (_, at) => ({
+          service,
+          at,
+          name: faultName(service, at),
+        })),
+      )
+      for (const { name } of all) stopped.add(name)
+      await Promise.all(restarting)
+      for (const { at, service } of all) service.signal(at, 'SIGSTOP')
+      await pause(ms)
+      for (const { at, service } of all) service.signal(at, 'SIGCONT')
+      stopped.clear()
+      await onFault('all processes woken')
     },
     /** It says nothing for so long, and then goes on where it was. */
     async stopAndWake(service: Killable, { at, ms }: { readonly at: number; readonly ms: number }) {

@@ -34,8 +34,6 @@ export async function startTrio() {
       ]),
     ),
   ) as Record<Name, Awaited<ReturnType<typeof startCable>>>
-  const databaseUrl = (name: Name, database: string): string =>
-    `postgres://postgres@127.0.0.1:${cables[name].port}/${database}`
   /** Not by its cable. */
   const directUrl = (name: Name, database = 'postgres'): string =>
     `postgres://postgres@${encodeURIComponent(folder)}:${socketPort(name)}/${database}`
@@ -116,7 +114,21 @@ export async function startTrio() {
         await untilFollowed(2)
       }
     },
-    databaseUrl,
+    /** The primary hangs for so long, and nobody takes its place: writes wait. */
+    async hang(ms: number): Promise<void> {
+      const server = { folder, data: dataFolder(primary) }
+      signalServer(server, 'SIGSTOP')
+      await pause(ms)
+      signalServer(server, 'SIGCONT')
+    },
+    /** A standby is gone for so long: the other one confirms. Resolves once both follow. */
+    async loseStandby(ms: number): Promise<void> {
+      const lost = NAMES.find((name) => name !== primary) ?? primary
+      await control(lost, ['-m', 'immediate', 'stop'])
+      await pause(ms)
+      await start(lost)
+      await untilFollowed(2)
+    },
     async end(): Promise<void> {
       for (const name of NAMES) {
         // It may not be running.

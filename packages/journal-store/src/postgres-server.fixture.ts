@@ -19,8 +19,12 @@ const DEBIAN = '/usr/lib/postgresql'
 /** `nobody` on Debian. */
 const OTHER_USER = 65_534
 
+/** PostgreSQL refuses to run as root. */
+export const serverUser = (): { readonly uid?: number; readonly gid?: number } =>
+  process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
+
 /** Where `initdb` and `pg_ctl` are, the newest first. */
-function findPrograms(): string | undefined {
+export function findPrograms(): string | undefined {
   const versions = existsSync(DEBIAN)
     ? readdirSync(DEBIAN).toSorted((a, b) => Number(b) - Number(a))
     : []
@@ -110,9 +114,8 @@ type ServerCommand = readonly string[]
 function programCall(folder: string, [program = '', ...words]: ServerCommand) {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(postgresMissing)
-  const user = process.getuid?.() === 0 ? { uid: OTHER_USER, gid: OTHER_USER } : {}
   const stdio = program === 'pg_ctl' ? ('ignore' as const) : ('pipe' as const)
-  return [join(programs, program), words, { ...user, cwd: folder, stdio }] as const
+  return [join(programs, program), words, { ...serverUser(), cwd: folder, stdio }] as const
 }
 
 /** Runs it; nothing else runs in this process meanwhile. */
