@@ -51,6 +51,7 @@ export function agreedNumber(
 ): string | undefined {
   const own = caseBehind(rules, before)
   if (own?.isName === true) return number.said
+  if (typeof counted === 'object' && own?.kinds?.includes(counted.kind) === false) return undefined
   const table = { ...rules.counted, ...(isJoined && rules.joined), ...own?.numbers }
   const formOf = (written: string): string | null | undefined => {
     const forms = lookUp(table, written)

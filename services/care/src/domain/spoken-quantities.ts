@@ -1,11 +1,10 @@
-/** Numbers of a sentence with what belongs to them (C37): times, units, ranges, products, fractions, and what they are for. */
+/** Numbers of a sentence with what belongs to them (C37): units, ranges, products, fractions, and what they are for. */
 import { endAbbreviation, endShortened, type Read } from './read-punctuation.ts'
 import {
   agreedNumber,
   type Counted,
   caseBehind,
   countedBy,
-  inParts,
   type SpokenNumber,
 } from './spoken-counts.ts'
 import {
@@ -18,10 +17,12 @@ import {
   matchAt,
   mayBePhone,
   mayBeTime,
+  type SpokenLanguage,
   type SpokenRules,
   smallLetters,
   unitForms,
 } from './spoken-rules.ts'
+import type { TimeReader } from './spoken-times.ts'
 
 type ReadNumber = Read & SpokenNumber
 /** A number, or two: `5–10`, `2 × 500`. */
@@ -44,68 +45,14 @@ export class QuantityReader {
   readonly #language: string
   readonly #plural: Intl.PluralRules
   readonly #patterns: CompiledRules
+  readonly #clock: TimeReader
 
-  constructor(language: string, rules: SpokenRules, patterns: CompiledRules) {
+  constructor({ language, patterns, rules }: SpokenLanguage, times: TimeReader) {
     this.#rules = rules
     this.#language = language
     this.#plural = new Intl.PluralRules(language)
     this.#patterns = patterns
-  }
-
-  #clock(text: string, at: number, before: string): Read | undefined {
-    const { clock, dottedClock } = this.#patterns
-    const found = matchAt(clock, text, at) ?? matchAt(dottedClock, text, at)
-    if (found === undefined) return undefined
-    const { hour, hours = {}, minute, time, timeForms = {}, timeLow, timeLowMax = 9 } = this.#rules
-    const [hourValue, minuteValue] = [Number(found[1]), Number(found[2])]
-    const [word, form = ''] = lookUp(timeForms, this.#wordBeforeTime(before)) ?? []
-    const own = (each: string) => lookUp(hours[form] ?? {}, each)
-    const h = own(String(hourValue)) ?? inParts(hourValue, own) ?? hourValue
-    const minutes = { said: String(minuteValue), written: String(minuteValue), value: minuteValue }
-    const m =
-      minute === undefined ? minuteValue : this.#agreed(minutes, countedBy(this.#rules, minute))
-    if (own(String(hourValue)) === null || m === undefined) return undefined
-    const low = minuteValue <= timeLowMax ? timeLow : time
-    const said = fill(minuteValue === 0 ? hour : low, { h, m })
-    const behind = word === '' ? '' : `${word} `
-    return {
-      said: word === undefined ? said : said.replace(/^\p{L}+ ?/u, behind),
-      end: at + found[0].length,
-    }
-  }
-
-  /** `o 8:00 i 20:00`: behind a word that joins two times it is what stood before the first. */
-  #wordBeforeTime(before: string): string {
-    const { joints = [], timeForms = {} } = this.#rules
-    const words = smallLetters(this.#language, before).match(/\p{L}+|[.;!?]/gu) ?? []
-    const last = words.at(-1) ?? ''
-    if (!joints.includes(last) || Object.hasOwn(timeForms, last)) return last
-    return words.findLast((word) => /[.;!?]/.test(word) || Object.hasOwn(timeForms, word)) ?? ''
-  }
-
-  time(text: string, at: number, before: string): Read | undefined {
-    const from = this.#clock(text, at, before)
-    if (from === undefined || /[\p{L}\p{N}]$/u.test(before)) return undefined
-    const dash = matchAt(this.#patterns.dash, text, from.end)
-    const range = fill(this.#rules.range, { a: from.said, b: '' })
-    const to = dash && this.#clock(text, from.end + dash[0].length, range)
-    const whole = to === undefined ? from : { said: range + to.said, end: to.end }
-    const half = this.#dayHalf(text, whole.end)
-    const after = matchAt(this.#patterns.afterTime, text, half?.end ?? whole.end)
-    const end = (half?.end ?? whole.end) + (after?.[0].length ?? 0)
-    if (!isBoundary(text, end)) return undefined
-    return { said: whole.said + (half?.said ?? ''), end }
-  }
-
-  /** Half past noon is said in both ways: of twelve nobody knows. */
-  #dayHalf(text: string, at: number): Read | undefined {
-    const found = matchAt(this.#patterns.dayHalf, text, at)
-    if (found === undefined) return undefined
-    const said = this.#rules.dayHalves?.[found[1] ?? ''] ?? ''
-    const isTwelve = /(?:^|\D)12(?::\d\d)?$/.test(text.slice(0, at))
-    return isTwelve
-      ? undefined
-      : endAbbreviation(text, { said: ` ${said}`, end: at + found[0].length })
+    this.#clock = times
   }
 
   #number(text: string, at: number): ReadNumber | undefined {
@@ -176,7 +123,7 @@ export class QuantityReader {
   /** `um 8 h` is no number of hours, and `at 8.30` none with a fraction. */
   #isTimeOfDay(text: string, at: number, end: number): boolean {
     const isDecimal = this.#patterns.marks.test(text.slice(at, end))
-    if (isDecimal && this.#dayHalf(text, end) !== undefined) return true
+    if (isDecimal && this.#clock.dayHalf(text, end) !== undefined) return true
     if (mayBeTime(text, { at, end, patterns: this.#patterns })) return true
     const word = /(\p{L}+) $/u.exec(text.slice(0, at))?.[1]
     const isTime =
@@ -284,7 +231,7 @@ export class QuantityReader {
       const n = this.#amountWords(amount, { counted }, before)?.text
       return n === undefined ? n : { said: fill(percent, { n }), end: end + sign[0].length }
     }
-    const half = this.#dayHalf(text, end)
+    const half = this.#clock.dayHalf(text, end)
     const thing = this.#thingBehind(text, end)
     if (this.#rules.halfBehind !== undefined && last.written.endsWith(' 1/2'))
       return this.#halfBehind(text, amount, { before, thing })
@@ -303,8 +250,10 @@ export class QuantityReader {
       this.#rules,
       isRange ? lastWord(this.#rules.range.replace('{b}', '')) : before,
     )
-    const name = this.unitFor(thing.unit[1] ?? '', last, own?.units)
     const unitEnd = end + thing.unit[0].length
+    const isSize = typeof this.#thingBehind(text, unitEnd).counted === 'object'
+    const inCase = (isSize ? this.#rules.sizeForms : undefined) ?? own?.units
+    const name = this.unitFor(thing.unit[1] ?? '', last, inCase)
     const said = words.isWhole
       ? words.text
       : `${words.text}${this.#partOf(last, thing.counted, name) || ' '}${name}`

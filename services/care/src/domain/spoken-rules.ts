@@ -69,6 +69,8 @@ export type SpokenRules = {
     readonly numbers: CountedForms
     /** Whether every number changes there: one that is not listed is not said. */
     readonly isWhole?: boolean
+    /** What they may count there, if not everything. */
+    readonly kinds?: readonly string[]
     /** Whether they are names there, and count nothing: `version 1`. */
     readonly isName?: boolean
     /** The form of a unit there, in place of that of the number. */
@@ -85,6 +87,8 @@ export type SpokenRules = {
   readonly pluralSign?: string
   /** The form of a unit behind a fraction. */
   readonly fractionForm: string
+  /** The form of a unit before what comes in that size, in place of that of the number: `5 milligram tablets`. */
+  readonly sizeForms?: Readonly<Record<string, string>>
   /** Behind `1 1/2`, where it is not that of the number. */
   readonly mixedForm?: string
   readonly timeMarks: string
@@ -251,6 +255,13 @@ function measuredThings(rules: SpokenRules): string {
 }
 
 export type CompiledRules = ReturnType<typeof compileRules>
+
+/** A language as its sentences are read. */
+export type SpokenLanguage = {
+  readonly language: string
+  readonly rules: SpokenRules
+  readonly patterns: CompiledRules
+}
 
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {

@@ -21,6 +21,7 @@ import {
   saysTwice,
   smallLetters,
 } from './spoken-rules.ts'
+import { TimeReader } from './spoken-times.ts'
 
 /** The voice that speaks a language; undefined if there is none. */
 export const voiceFor = (language: string | undefined): string | undefined =>
@@ -34,12 +35,15 @@ class SentenceReader {
   readonly #language: string
   readonly #patterns: CompiledRules
   readonly #quantities: QuantityReader
+  readonly #times: TimeReader
 
   constructor(language: string, rules: SpokenRules) {
     this.#rules = rules
     this.#language = language
     this.#patterns = compileRules(rules)
-    this.#quantities = new QuantityReader(language, rules, this.#patterns)
+    const spoken = { language, rules, patterns: this.#patterns }
+    this.#times = new TimeReader(spoken)
+    this.#quantities = new QuantityReader(spoken, this.#times)
   }
 
   /** The whole sentence in words; undefined if a part of it is not known. */
@@ -63,7 +67,7 @@ class SentenceReader {
   #next(text: string, at: number, before: string): Read | undefined {
     const sign = text[at] ?? ''
     if (/[\d%٪]/.test(sign))
-      return this.#quantities.time(text, at, before) ?? this.#quantities.quantity(text, at, before)
+      return this.#times.time(text, at, before) ?? this.#quantities.quantity(text, at, before)
     const word = /[\p{L}’']/u.test(sign)
       ? (this.#vitamin(text, at, before) ?? this.#word(text, at))
       : undefined
