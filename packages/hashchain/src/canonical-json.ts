@@ -16,6 +16,8 @@ const NESTING_MAX = 64
  *
  * Throws a TypeError for what JSON cannot hold: `undefined`, functions, symbols, bigints, NaN and the infinities, lone
  * surrogates, array holes, class instances (dates, maps), and nesting deeper than 64.
+ *
+ * @example canonicalJson({ b: 1, a: 'x' }) // '{"a":"x","b":1}'
  */
 export function canonicalJson(value: JsonValue): string {
   return write(value, 0)

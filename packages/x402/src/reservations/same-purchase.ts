@@ -47,7 +47,11 @@ export const hasGuessed = (
   sender = '',
 ): boolean => (guesses?.[clientNetwork(sender)] ?? 0) >= GUESSES_MAX
 
-/** Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it. */
+/**
+ * Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it.
+ *
+ * @example clientNetwork('2001:db8:1:2::7') // '2001:db8:1:2'
+ */
 export function clientNetwork(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
   if (!plain.includes(':')) return plain

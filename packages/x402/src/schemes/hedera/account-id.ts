@@ -14,7 +14,11 @@ export function isAccountId(text: string): boolean {
   return ACCOUNT_ID.test(text)
 }
 
-/** The `0x` address of an account without an EVM alias: its number in the last 8 bytes. */
+/**
+ * The `0x` address of an account without an EVM alias: its number in the last 8 bytes.
+ *
+ * @example longZeroAddress('0.0.1234') // '0x00000000000000000000000000000000000004d2'
+ */
 export function longZeroAddress(accountId: string): `0x${string}` {
   const [shard, realm, number] = splitAccountId(accountId)
   const value = (shard << 128n) | (realm << 64n) | number

@@ -38,7 +38,11 @@ export function formatHbar(tinybar: bigint): string {
   return `${tinybar < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`} HBAR`
 }
 
-/** Tinybar of a decimal HBAR amount; undefined for anything else, including amounts finer than a tinybar. */
+/**
+ * Reads a decimal HBAR amount as tinybar; undefined for anything else, including amounts finer than a tinybar.
+ *
+ * @example parseHbar('0.5') // 50_000_000n
+ */
 export function parseHbar(text: string): bigint | undefined {
   const [, whole, fraction = ''] = HBAR_PATTERN.exec(text) ?? []
   if (whole === undefined) return undefined

@@ -5,7 +5,11 @@ const AGENT_PREFIX = 'x402:'
 const REFUND_PREFIX = 'refund:'
 const AGENT = /^0x[a-fA-F0-9]{40}$/
 
-/** The memo that ties a payment to an agent (X10). `agent` is a `0x` address, written in lower case. */
+/**
+ * The memo that ties a payment to an agent (X10), whose address it has in lower case.
+ *
+ * @example agentMemo('0xABcdef0000000000000000000000000000000001') // 'x402:0xabcdef0000000000000000000000000000000001'
+ */
 export function agentMemo(agent: string): string {
   return `${AGENT_PREFIX}${agent.toLowerCase()}`
 }

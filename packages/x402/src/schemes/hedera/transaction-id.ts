@@ -38,7 +38,11 @@ export function canonicalTransactionId(id: TransactionId): string {
   return `${accountId}@${validStartSeconds}.${String(validStartNanos).padStart(9, '0')}${child}`
 }
 
-/** The spelling in a mirror node's paths. */
+/**
+ * The spelling in a mirror node's paths.
+ *
+ * @example `0.0.5@1700000000.000000001` is `0.0.5-1700000000-000000001`
+ */
 export function mirrorTransactionId(id: TransactionId): string {
   return `${id.accountId}-${id.validStartSeconds}-${String(id.validStartNanos).padStart(9, '0')}`
 }
