@@ -4,7 +4,13 @@ import { eventContribution } from '../domain/calibration/event-contribution.ts'
 import { emptyTruth, type MutableTruth } from '../domain/calibration/truth-table.ts'
 import { TruthTally } from '../domain/calibration/truth-tally.ts'
 import type { LedgerSource } from './ledger-sql.ts'
-import { committedOf, type EntryRow, foldEvent, PICK_COLUMNS, type PickRow } from './stored-rows.ts'
+import {
+  type EntryRow,
+  foldEvent,
+  PICK_COLUMNS,
+  type PickRow,
+  readCommitted,
+} from './stored-rows.ts'
 
 /** Entries, events or picks in a slice: some 10 ms. */
 export const PER_SLICE = 500
@@ -30,7 +36,7 @@ export async function countTruth({ rows }: Pick<LedgerSource, 'rows'>): Promise<
     ]
     for (const [id] of slice) {
       const state = foldEvent(entriesOf.get(id) ?? [])
-      const committed = committedOf(picksOf.get(id) ?? [])
+      const committed = readCommitted(picksOf.get(id) ?? [])
       if (state !== undefined) tally.add(eventContribution(state, committed), 1)
       last = id
     }

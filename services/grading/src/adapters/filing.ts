@@ -37,7 +37,7 @@ export function openFiling(matchedAt: number | undefined) {
       const seen = Math.max(matchedAt, ...own, ...filed.map(([id]) => id))
       return (
         seen < lastEventId ||
-        observations.some((observation) => filed.some((row) => isOf(row, observation)))
+        observations.some((observation) => filed.some((row) => isSameMatch(row, observation)))
       )
     },
     /** Takes note of what it filed itself. */
@@ -49,7 +49,7 @@ export function openFiling(matchedAt: number | undefined) {
 }
 
 /** Whether an observation's teams are those of a filed event. */
-function isOf([, sport, home, away]: FiledRow, { event }: Observation): boolean {
+function isSameMatch([, sport, home, away]: FiledRow, { event }: Observation): boolean {
   const isTeam = (name: string, key: string): boolean =>
     key === teamKey(name) || teamKeys(event.sport, name).includes(key)
   return sport === event.sport && isTeam(event.home, home) && isTeam(event.away, away)

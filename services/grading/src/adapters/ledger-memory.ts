@@ -30,16 +30,16 @@ import {
   type StoredPick,
 } from '../domain/closes/grading-store.ts'
 import type { CommittedPick } from '../domain/closes/pick-opening.ts'
-import { eventPathOf } from '../domain/markets/markets.ts'
+import { eventPathIn } from '../domain/markets/markets.ts'
 import { isFiledAlike, openEventSearch, type SearchDialect } from './event-search.ts'
 import type { LedgerSource, LedgerSql } from './ledger-sql.ts'
 import {
-  committedOf,
   type EntryRow,
   foldEvent,
   type PickRow,
   pickCells,
-  pickOf,
+  readCommitted,
+  readPick,
 } from './stored-rows.ts'
 
 /** Events kept folded, some 5 kB each: a busy weekend of matches fits. */
@@ -193,8 +193,8 @@ export class LedgerMemory {
     return new LedgerDraft({
       from: this.#truth.asOfSeq,
       states,
-      committed: new Map(counted.map((path) => [path, committedOf(byPath.get(path) ?? [])])),
-      picks: picks.map(pickOf),
+      committed: new Map(counted.map((path) => [path, readCommitted(byPath.get(path) ?? [])])),
+      picks: picks.map(readPick),
       truth: this.#truth,
       lastId,
     })
@@ -299,7 +299,7 @@ export class LedgerDraft implements FoundEvents {
     this.#kept.push(pick)
     this.#byPayment.set(pick.paymentId, pick)
     const { opening, seq } = pick
-    const path = eventPathOf(opening.market)
+    const path = eventPathIn(opening.market)
     const committed = this.#committed.get(path)
     // A new list: earlier readers keep theirs.
     if (seq !== undefined && committed !== undefined)

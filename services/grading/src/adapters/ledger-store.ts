@@ -13,20 +13,20 @@ import type {
   IngestOutcome,
   StoredPick,
 } from '../domain/closes/grading-store.ts'
-import { hexOf } from '../domain/closes/ledger-entry.ts'
-import { eventPathOf } from '../domain/markets/markets.ts'
+import { toHex } from '../domain/closes/ledger-entry.ts'
+import { eventPathIn } from '../domain/markets/markets.ts'
 import type { SearchDialect } from './event-search.ts'
 import { type FiledEvents, type Filing, openFiling } from './filing.ts'
 import { cardSource, type Freshen, type LedgerDraft, type LedgerMemory } from './ledger-memory.ts'
 import type { LedgerSource } from './ledger-sql.ts'
 import { POLLER } from './polled-store.ts'
 import {
-  committedOf,
   type EntryRow,
   entriesBetween,
-  entryOf,
   type PickRow,
-  pickOf,
+  readCommitted,
+  readEntry,
+  readPick,
 } from './stored-rows.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
@@ -113,7 +113,7 @@ function keepPick({ store }: Parts, pick: Omit<StoredPick, 'seq'>, commit: boole
       remember(() => memory.addPick(decision))
       return decision.pick
     },
-    { kind: 'pick', path: eventPathOf(pick.opening.market), paymentId, commit },
+    { kind: 'pick', path: eventPathIn(pick.opening.market), paymentId, commit },
   )
 }
 
@@ -130,7 +130,7 @@ function createReads({ freshen, source, store }: LedgerEngine) {
   }
   const pickBy = async (statement: string, value: string | number) => {
     const [row] = await rows<PickRow>(statement, [value])
-    return row && pickOf(row)
+    return row && readPick(row)
   }
   return {
     lastEventId: async () => (await rows<readonly [number]>(sql.lastEvent))[0]?.[0] ?? 0,
@@ -139,10 +139,10 @@ function createReads({ freshen, source, store }: LedgerEngine) {
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
     picksOf: async (path, afterSeq = -1) =>
-      committedOf(await rows<PickRow>(sql.picksOf, [path, afterSeq])),
+      readCommitted(await rows<PickRow>(sql.picksOf, [path, afterSeq])),
     entry: async (seq) => {
       const [row] = await rows<EntryRow>(sql.entry, [seq])
-      return row && entryOf(row)
+      return row && readEntry(row)
     },
     entries: (range) =>
       entriesBetween(range, (from, to) => rows<EntryRow>(sql.entries, [from, to])),
@@ -160,7 +160,7 @@ function createReads({ freshen, source, store }: LedgerEngine) {
     },
     inclusionProof: async (seq, size) => {
       await freshen()
-      return (await ledger.inclusionProof(seq, size)).map(hexOf)
+      return (await ledger.inclusionProof(seq, size)).map(toHex)
     },
     counts: async () => {
       const [row] = await rows<readonly [events: number, picks: number]>(COUNTS)

@@ -67,7 +67,7 @@ type Reserving = {
 
 const findRow = async (query: SqlQuery, text: string, values: readonly unknown[]) => {
   const [row] = await query<Row>(text, values)
-  return row && { attempt: row.attempt, reservation: reservationOf(row) }
+  return row && { attempt: row.attempt, reservation: readReservation(row) }
 }
 
 const counted = async (query: SqlQuery, text: string, values: readonly unknown[] = []) =>
@@ -220,7 +220,7 @@ function storeOf(
         ])
         return own
       })
-      return open.map(reservationOf)
+      return open.map(readReservation)
     },
     ownerEnded: (paymentId) => owners.ended(paymentId),
     close: async () => {
@@ -315,7 +315,7 @@ type Body = {
   readonly subject: string
 }
 
-function bodyOf({ payment, subject }: Reservation): string {
+function reservationBody({ payment, subject }: Reservation): string {
   const body: Body = { payment: { ...payment, amount: String(payment.amount) }, subject }
   return JSON.stringify(body)
 }
@@ -332,7 +332,7 @@ const readGuesses = (text: string): Guesses =>
 
 const writeGuesses = (guesses: Guesses): string => JSON.stringify(Object.entries(guesses))
 
-function reservationOf(row: ReservationRow): Reservation {
+function readReservation(row: ReservationRow): Reservation {
   const { payment, subject } = JSON.parse(row.body) as Body
   return {
     paymentId: row.payment_id,
@@ -361,7 +361,7 @@ const reservationCells = (reservation: Reservation) =>
     reservation.keepsAnswer === undefined ? 0 : 1,
     reservation.state,
     reservation.expiresAtSeconds,
-    bodyOf(reservation),
+    reservationBody(reservation),
     reservation.request ?? null,
     reservation.answeredBy ?? null,
   ] as const

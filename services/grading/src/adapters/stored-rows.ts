@@ -2,10 +2,10 @@
 import { applyEntry } from '../domain/closes/apply-entry.ts'
 import type { EventState } from '../domain/closes/event-state.ts'
 import type { StoredEntry, StoredPick } from '../domain/closes/grading-store.ts'
-import { type EventLedgerEntry, hexOf, type LedgerEntry } from '../domain/closes/ledger-entry.ts'
+import { type EventLedgerEntry, type LedgerEntry, toHex } from '../domain/closes/ledger-entry.ts'
 import type { CommittedPick, PickOpening } from '../domain/closes/pick-opening.ts'
 import type { RecordReference } from '../domain/closes/price-log.ts'
-import { eventPathOf } from '../domain/markets/markets.ts'
+import { eventPathIn } from '../domain/markets/markets.ts'
 
 /** Entries read at once. */
 const ENTRIES_PER_READ = 1_000
@@ -16,14 +16,14 @@ export type EntryRow = readonly [seq: number, text: string | Buffer, hash: Uint8
 /** A row that begins with these columns. */
 type Begun<Row extends readonly unknown[]> = readonly [...Row, ...more: unknown[]]
 
-const referenceOf = ([seq, , hash]: Begun<EntryRow>): RecordReference => ({
+const rowReference = ([seq, , hash]: Begun<EntryRow>): RecordReference => ({
   seq,
-  hash: hexOf(hash),
+  hash: toHex(hash),
 })
 
-export function entryOf(row: EntryRow): StoredEntry {
+export function readEntry(row: EntryRow): StoredEntry {
   const text = String(row[1])
-  return { ...referenceOf(row), text, entry: JSON.parse(text) as LedgerEntry }
+  return { ...rowReference(row), text, entry: JSON.parse(text) as LedgerEntry }
 }
 
 /** Entries from (inclusive) to (exclusive), in order, a page at a time. */
@@ -34,7 +34,7 @@ export async function* entriesBetween(
   for (let first = from; first < to; first += ENTRIES_PER_READ) {
     const rows = await read(first, Math.min(first + ENTRIES_PER_READ, to))
     if (rows.length === 0) return
-    yield* rows.map(entryOf)
+    yield* rows.map(readEntry)
   }
 }
 
@@ -45,7 +45,7 @@ export function foldEvent(
 ): EventState | undefined {
   let state = known
   for (const row of rows)
-    state = applyEntry(state, JSON.parse(String(row[1])) as EventLedgerEntry, referenceOf(row))
+    state = applyEntry(state, JSON.parse(String(row[1])) as EventLedgerEntry, rowReference(row))
   return state
 }
 
@@ -61,7 +61,7 @@ export type PickRow = readonly [
   seq: number | null,
 ]
 
-export const pickOf = ([
+export const readPick = ([
   receipt,
   paymentId,
   payer,
@@ -77,10 +77,10 @@ export const pickOf = ([
   ...(seq === null ? {} : { seq }),
 })
 
-export const committedOf = (
+export const readCommitted = (
   rows: readonly Begun<PickRow>[],
 ): readonly (StoredPick & CommittedPick)[] =>
-  rows.flatMap((row) => (row[5] === null ? [] : [{ ...pickOf(row), seq: row[5] }]))
+  rows.flatMap((row) => (row[5] === null ? [] : [{ ...readPick(row), seq: row[5] }]))
 
 export const pickCells = (pick: StoredPick): readonly [...PickRow, eventPath: string] => [
   pick.receipt,
@@ -89,5 +89,5 @@ export const pickCells = (pick: StoredPick): readonly [...PickRow, eventPath: st
   JSON.stringify(pick.opening),
   JSON.stringify(pick.options),
   pick.seq ?? null,
-  eventPathOf(pick.opening.market),
+  eventPathIn(pick.opening.market),
 ]

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type CheckpointReading, headOfRow, verifyJournal } from '@tallystick/journal-store'
 import { emptyTruth, readCell, sameTruth } from '../domain/calibration/truth-table.ts'
-import { commitmentOf } from '../domain/closes/committed-pick.ts'
+import { commitmentHash } from '../domain/closes/committed-pick.ts'
 import type { LedgerVerdict } from '../domain/closes/grading-store.ts'
 import type { LedgerEntry } from '../domain/closes/ledger-entry.ts'
 import type { PickOpening } from '../domain/closes/pick-opening.ts'
@@ -64,7 +64,7 @@ async function checkPicks({ rows }: LedgerSource): Promise<Broken | undefined> {
     const slice = await rows<Row>(committed, [last])
     for (const [seq, opening, text] of slice) {
       const found = text === null ? undefined : parsed(String(text))
-      const commitment = commitmentOf(JSON.parse(opening) as PickOpening)
+      const commitment = commitmentHash(JSON.parse(opening) as PickOpening)
       if (found?.type !== 'pick' || found.commitment !== commitment)
         return broken('its pick does not open its commitment', seq)
       last = seq

@@ -36,7 +36,12 @@ function rowLine(row: ReadRow, card: Card | undefined): string {
 
 const percent = (value: number): string => `${(value * 100).toFixed(1)} %`
 
-function summaryOf({ coverage, raw_roi: roi, sharp_score: score, verdict }: AuditAnswer): string {
+function auditSummary({
+  coverage,
+  raw_roi: roi,
+  sharp_score: score,
+  verdict,
+}: AuditAnswer): string {
   const raw = roi.pct === null ? 'no results yet' : `${percent(roi.pct)} on ${roi.staked}`
   const sharp = score === null ? 'none' : `${score.value.toFixed(1)} of 100`
   return `${coverage.graded} of ${coverage.picks} picks graded. Raw return ${raw}, Sharp Score ${sharp}. ${verdict}`
@@ -45,7 +50,7 @@ function summaryOf({ coverage, raw_roi: roi, sharp_score: score, verdict }: Audi
 const isNotation = (text: string): text is OddsNotation =>
   ODDS_NOTATIONS.some((notation) => notation === text)
 
-function choicesOf(call: CommandCall) {
+function readChoices(call: CommandCall) {
   const [notation, order] = [call.text('odds'), call.text('dates')]
   if (notation !== undefined && !isNotation(notation))
     throw new BadUsage(`--odds takes one of ${ODDS_NOTATIONS.join(', ')}.`)
@@ -68,7 +73,7 @@ export const auditVerb: CommandVerb = {
     const { terminal, words } = call
     const [file] = words
     if (file === undefined) throw new BadUsage('Name a file, or - for standard input.')
-    const choices = choicesOf(call)
+    const choices = readChoices(call)
     const csv = decodeFile(await readInput(call, file))
     const read = readPicks({ csv, ...choices }, DEFAULT_GRADE_OPTIONS)
     if (read.kind === 'unreadable')
@@ -85,7 +90,7 @@ export const auditVerb: CommandVerb = {
         const row = askedRows[pick]
         if (row !== undefined) terminal.print(`  ${placeWords(row).padEnd(9)} ${message}`)
       }
-      terminal.print(summaryOf(audit))
+      terminal.print(auditSummary(audit))
       return audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
     })
   },

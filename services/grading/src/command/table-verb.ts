@@ -1,7 +1,7 @@
 import { DEVIATIONS_95 } from '@tallystick/odds'
 import { type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { calibrationAnswer } from '../domain/calibration/calibration.ts'
-import { studyLines, studyOf } from '../domain/calibration/reference-study.ts'
+import { makeStudy, studyLines } from '../domain/calibration/reference-study.ts'
 import type { CalibrationColumn, CalibrationRow } from '../wire/calibration.ts'
 import { withLedger } from './command-store.ts'
 
@@ -50,7 +50,7 @@ export const tableVerb: CommandVerb = {
   run: ({ has, terminal, words }) =>
     withLedger(terminal, async (store) => {
       if (has('study')) {
-        terminal.print(studyLines(await studyOf(store)).join('\n'))
+        terminal.print(studyLines(await makeStudy(store)).join('\n'))
         return EXIT.done
       }
       const answers =

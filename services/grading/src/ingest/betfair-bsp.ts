@@ -7,7 +7,7 @@ import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import type { SelectionResult } from '../wire/upload.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readOdds } from './accept-price.ts'
-import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
+import { cellReader, csvTable, readHeader } from './csv-rows.ts'
 import { nameSlug } from './event-ids.ts'
 import { londonSeconds } from './london-time.ts'
 
@@ -51,11 +51,11 @@ const lowered = (header: readonly string[]): readonly string[] =>
 
 /** Whether a text begins like one of the files. */
 export function isBetfairBsp(raw: Uint8Array): boolean {
-  const header = lowered(headerOf(raw))
+  const header = lowered(readHeader(raw))
   return MARKS.every((name) => header.includes(name))
 }
 
-function eventOf({ course, moment }: Race): EventInfo | undefined {
+function raceEvent({ course, moment }: Race): EventInfo | undefined {
   const [, date = '', month = '', year = '', time = ''] = MOMENT.exec(moment) ?? []
   const startAtSeconds = londonSeconds(`${year}-${month}-${date}`, time)
   const place = nameSlug(course.replace(/\s+\d{1,2}(?:st|nd|rd|th) [A-Z][a-z]{2}$/, ''))
@@ -76,7 +76,7 @@ function eventOf({ course, moment }: Race): EventInfo | undefined {
  * Results of the field: the winners of its places, or of a dead heat for the only one. None before the file knows them, and
  * none if several tied for the last place, since the file does not say who.
  */
-function resultsOf(
+function readResults(
   runners: readonly Runner[],
   places: number | undefined,
 ): Readonly<Record<string, SelectionResult>> | undefined {
@@ -97,7 +97,7 @@ function resultsOf(
 }
 
 /** The places that a market pays: the sum of its starting prices, which have almost no margin; 0 if that is unclear. */
-function placesOf(prices: readonly string[]): number {
+function paidPlaces(prices: readonly string[]): number {
   const sum = prices.reduce((all, price) => all + 1 / Number(price), 0)
   const places = Math.round(sum)
   return Math.abs(sum - places) <= PLACES_OFF_MAX && places < prices.length ? places : 0
@@ -108,7 +108,7 @@ function readRace(reading: Reading, race: Race): void {
   const refuse = (reason: Refusal['reason'], detail: string): void => {
     reading.refusals.push({ reason, place, detail })
   }
-  const event = eventOf(race)
+  const event = raceEvent(race)
   if (event === undefined)
     return refuse('malformed_row', 'a course and a time such as 31-05-2026 16:55 were expected')
   const odds = readOdds(
@@ -116,13 +116,13 @@ function readRace(reading: Reading, race: Race): void {
     race.runners.map(({ name, bsp }) => [nameSlug(name), bsp] as const),
   )
   if (Object.keys(odds).length < 2) return refuse('no_price', 'fewer than two starting prices')
-  const places = PLACE_MARKET.test(race.name) ? placesOf(Object.values(odds)) : undefined
+  const places = PLACE_MARKET.test(race.name) ? paidPlaces(Object.values(odds)) : undefined
   if (places === 0)
     return refuse('unknown_market', `${race.name}: its prices do not say how many places it pays`)
   const market = places === undefined ? MARKET : `place/ft/${places}`
   const closes = acceptBook(reading, { market, book: 'betfair_sp', odds, isWhole: true }, place)
   if (closes.length === 0) return undefined
-  const results = resultsOf(race.runners, places)
+  const results = readResults(race.runners, places)
   reading.observations.push({
     event,
     rule: 'source_declared',
@@ -145,7 +145,7 @@ export function* readBetfairBsp(raw: Uint8Array): Generator<Normalised> {
   for (const { header, rows } of csvTable(raw)) {
     const names = lowered(header)
     for (const [line, row] of rows) {
-      const cell = cellsOf(names, row)
+      const cell = cellReader(names, row)
       const id = cell('event_id')
       const race = races.get(id) ?? {
         line,

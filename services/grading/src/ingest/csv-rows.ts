@@ -27,7 +27,7 @@ export function fileBytes(raw: Uint8Array): Buffer {
 }
 
 /** The cells of a file's first line, which identify its table. */
-export function headerOf(raw: Uint8Array): readonly string[] {
+export function readHeader(raw: Uint8Array): readonly string[] {
   const start = fileBytes(raw).subarray(0, HEADER_BYTES_MAX).toString('latin1')
   return (start.split(/\r?\n/, 1)[0] ?? '').trim().split(',')
 }
@@ -48,7 +48,7 @@ export function* csvTable(raw: Uint8Array): Generator<{
 }
 
 /** A row's cells by name; empty for a column that the table lacks. */
-export const cellsOf =
+export const cellReader =
   (header: readonly string[], row: CsvRow | undefined) =>
   (name: string): string =>
     row?.[header.indexOf(name)]?.trim() ?? ''
@@ -132,7 +132,7 @@ function numberAmongLines(
 const BLANK: readonly number[] = [NEWLINE, RETURN, 0x20, 0x09]
 
 /** Non-empty lines by their numbers, as bytes: a whole slice could exceed the longest string. */
-function linesOf(slice: Buffer, first: number): readonly (readonly [number, Buffer])[] {
+function numberedLines(slice: Buffer, first: number): readonly (readonly [number, Buffer])[] {
   const lines: (readonly [number, Buffer])[] = []
   let number = first
   for (let from = 0; from < slice.length; number += 1) {
@@ -152,7 +152,7 @@ function csvRows(slice: Buffer, first: number): readonly (readonly [number, CsvR
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
   }
-  return linesOf(slice, first).map(([number, line]) => {
+  return numberedLines(slice, first).map(([number, line]) => {
     if (line.length > ROW_BYTES_MAX) return [number, undefined]
     try {
       return [number, parse(line, CSV)[0]]

@@ -44,14 +44,14 @@ function bookColumns(find: Find, { book, prefixes }: BookNames, mark: '' | 'C') 
     book,
     matchOdds: present({ away: names('A'), draw: names('D'), home: names('H') }),
     total: present({
-      over: firstOf(names('O25'), names('>2.5')),
-      under: firstOf(names('U25'), names('<2.5')),
+      over: firstColumn(names('O25'), names('>2.5')),
+      under: firstColumn(names('U25'), names('<2.5')),
     }),
     handicap: present({ away: names('AHA'), home: names('AHH') }),
   }
 }
 
-const firstOf = (left: number, right: number): number => (left === -1 ? right : left)
+const firstColumn = (left: number, right: number): number => (left === -1 ? right : left)
 
 /** Column numbers from 0; -1 if the file has no such column. */
 export type FootballColumns = NonNullable<ReturnType<typeof findColumns>>

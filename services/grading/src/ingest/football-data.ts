@@ -11,7 +11,7 @@ import type { Normalised, Observation } from '../domain/closes/observation.ts'
 import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { ownValue } from '../domain/markets/markets.ts'
 import { acceptBook, newReading, privateFeed, type Reading, readPrice } from './accept-price.ts'
-import { type CsvRow, csvTable, headerOf } from './csv-rows.ts'
+import { type CsvRow, csvTable, readHeader } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 import { type FootballColumns, findColumns, SYNTHETIC_BOOKS } from './football-columns.ts'
 import { londonSeconds } from './london-time.ts'
@@ -22,7 +22,7 @@ const FOOTBALL_DATA_FEED = privateFeed('football-data')
 /** Goals; a larger handicap is a typing error. */
 const HANDICAP_MAX = 20
 
-const lineOf = (text: string | undefined): number | undefined => {
+const readLine = (text: string | undefined): number | undefined => {
   if (text === undefined || text.trim() === '') return undefined
   const line = Number(text)
   return Number.isInteger(line * 4) && Math.abs(line) < HANDICAP_MAX ? line : undefined
@@ -60,7 +60,7 @@ function takeStage(
   row: CsvRow,
   { stage, place }: { readonly stage: FootballColumns['early']; readonly place: string },
 ): readonly EntryPrices[] {
-  const line = lineOf(row[stage.handicapLine])
+  const line = readLine(row[stage.handicapLine])
   const prices: EntryPrices[] = []
   for (const { book, matchOdds, total, handicap } of stage.books) {
     const take = (market: string, columns: Readonly<Record<string, number>>): void => {
@@ -75,7 +75,7 @@ function takeStage(
 
 const GOALS = /^\d{1,2}$/
 
-function scoreOf(
+function readScore(
   row: CsvRow,
   columns: { readonly home: number; readonly away: number },
 ): { readonly home: number; readonly away: number } | undefined {
@@ -104,7 +104,7 @@ function notPlayed(row: CsvRow, { fullTime, result }: FootballColumns): string |
 
 /** The full-time score; a text if the column of the winner contradicts it. */
 function fullScore(row: CsvRow, { fullTime, result }: FootballColumns) {
-  const score = scoreOf(row, fullTime)
+  const score = readScore(row, fullTime)
   const won = ownValue(SIDE_WON, row[result]?.trim().toUpperCase() ?? '')
   if (score === undefined || won === undefined) return score
   return Math.sign(score.home - score.away) === won
@@ -112,7 +112,7 @@ function fullScore(row: CsvRow, { fullTime, result }: FootballColumns) {
     : `the result ${row[result]} contradicts the score ${score.home}-${score.away}`
 }
 
-function outcomesOf(
+function readOutcomes(
   reading: Reading,
   row: CsvRow,
   { columns, place }: { readonly columns: FootballColumns; readonly place: string },
@@ -122,7 +122,7 @@ function outcomesOf(
     reading.refusals.push({ reason: 'malformed_row', place, detail: full })
     return []
   }
-  const half = scoreOf(row, columns.halfTime)
+  const half = readScore(row, columns.halfTime)
   return [
     ...(full === undefined ? [] : [{ period: 'ft', status: 'final' as const, score: full }]),
     ...(half === undefined ? [] : [{ period: 'h1', status: 'final' as const, score: half }]),
@@ -147,12 +147,13 @@ function readMatch(
     snapshots: takeStage(reading, row, { stage: columns.early, place }),
     closes: takeStage(reading, row, { stage: columns.closing, place }),
     closeStatus: 'final',
-    outcomes: outcomesOf(reading, row, options),
+    outcomes: readOutcomes(reading, row, options),
   })
 }
 
 /** Whether a text begins like one of the site's files. */
-export const isFootballData = (raw: Uint8Array): boolean => findColumns(headerOf(raw)) !== undefined
+export const isFootballData = (raw: Uint8Array): boolean =>
+  findColumns(readHeader(raw)) !== undefined
 
 /**
  * Reads a file's bytes slice by slice, so that a table of a hundred thousand matches needs little memory and an import
@@ -211,7 +212,10 @@ function daySeconds(text: string): number | undefined {
   return isoSeconds(`${century}${short}-${month}-${day}`)
 }
 
-function startOf(day: number, time: string): Pick<EventInfo, 'startAtSeconds' | 'startPrecision'> {
+function readStart(
+  day: number,
+  time: string,
+): Pick<EventInfo, 'startAtSeconds' | 'startPrecision'> {
   const startAtSeconds = londonSeconds(isoDay(day), time)
   return startAtSeconds === undefined
     ? { startAtSeconds: day, startPrecision: 'day' }
@@ -235,6 +239,6 @@ function footballEvent(row: readonly string[], columns: FootballColumns): EventI
     league,
     path: `soccer/${id}`,
     sport: 'soccer',
-    ...startOf(day, cell(columns.time)),
+    ...readStart(day, cell(columns.time)),
   }
 }

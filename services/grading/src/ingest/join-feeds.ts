@@ -44,7 +44,7 @@ const IN_SERIES: ReadonlySet<string> = new Set(['baseball', 'basketball', 'ice_h
 type Store = Pick<GradingStore, 'events' | 'searchEvents'>
 
 /** The days by which tables may name a match. */
-function daysOf({ sport, startAtSeconds, startPrecision }: EventInfo): readonly string[] {
+function possibleDays({ sport, startAtSeconds, startPrecision }: EventInfo): readonly string[] {
   if (startPrecision === 'day') return [isoDay(startAtSeconds)]
   if (AMERICAN.has(sport)) return [isoDay(startAtSeconds + AMERICAN_DAY_SECONDS)]
   return [isoDay(startAtSeconds), isoDay(startAtSeconds + BRITISH_DAY_SECONDS)]
@@ -53,8 +53,8 @@ function daysOf({ sport, startAtSeconds, startPrecision }: EventInfo): readonly 
 function isSameTime(left: EventInfo, right: EventInfo): boolean {
   if (left.startPrecision === 'second' && right.startPrecision === 'second')
     return Math.abs(left.startAtSeconds - right.startAtSeconds) <= SAME_MATCH_SECONDS_MAX
-  const days = daysOf(right)
-  return daysOf(left).some((day) => days.includes(day))
+  const days = possibleDays(right)
+  return possibleDays(left).some((day) => days.includes(day))
 }
 
 const isMadeUp = (path: string): boolean => path.includes('/synthetic')
@@ -74,7 +74,7 @@ async function eventsNear(store: Store, event: EventInfo): Promise<readonly Even
 
 type Joined = { readonly path: string; readonly like: readonly string[] }
 
-async function joinOf(store: Store, feed: string, event: EventInfo): Promise<Joined> {
+async function joinEvent(store: Store, feed: string, event: EventInfo): Promise<Joined> {
   const alone = { path: event.path, like: [] }
   const near = await eventsNear(store, event)
   const name = ownName(event)
@@ -108,7 +108,7 @@ export async function joinFeeds(options: {
     const { event } = observation
     const { path, like } =
       states[index] === undefined
-        ? await joinOf(store, feed, event)
+        ? await joinEvent(store, feed, event)
         : { path: event.path, like: [] }
     if (like.length > 0) alike.push({ event: path, like })
     joined.push(

@@ -15,7 +15,7 @@ type UploadPrices = UploadEvent['closes'][number]
 type Gathered = Reading & { readonly receivedAtSeconds: number }
 
 /** An event as an upload or a file of histories names it. */
-export const infoOf = (
+export const uploadedInfo = (
   event: Pick<UploadEvent, 'event' | 'league' | 'home' | 'away' | 'starts_at'>,
 ): EventInfo => ({
   path: event.event,
@@ -99,7 +99,7 @@ function readPrices(
 type UploadResults = NonNullable<UploadEvent['outcomes'][number]['results']>
 
 /** Results by canonical market and selection, or what is wrong with them. */
-function resultsOf(event: UploadEvent, results: UploadResults): UploadResults | string {
+function readResults(event: UploadEvent, results: UploadResults): UploadResults | string {
   const byPath: UploadResults = {}
   for (const [market, uploaded] of Object.entries(results)) {
     const read = readMarket(event, market, uploaded)
@@ -121,7 +121,7 @@ function readOutcomes(
     const isEmpty = status === 'final' && score === undefined && outcome.results === undefined
     const results = isEmpty
       ? 'a final outcome without a score or results'
-      : outcome.results && resultsOf(event, outcome.results)
+      : outcome.results && readResults(event, outcome.results)
     if (typeof results === 'string') {
       const at = `${place}.outcomes[${index}]`
       gathered.refusals.push({ reason: 'malformed_row', place: at, detail: results })
@@ -151,7 +151,7 @@ export function normaliseManualUpload(upload: Upload, receivedAtSeconds: number)
       )
     const closes = read('closes')
     return {
-      event: infoOf(event),
+      event: uploadedInfo(event),
       rule: closes.every((close) => close.capturedAtSeconds !== undefined)
         ? 'last_before_start'
         : 'source_declared',

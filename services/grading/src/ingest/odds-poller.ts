@@ -26,7 +26,7 @@ const LOOK_BACK_SECONDS = 86_400
 /** Events looked at in one round. */
 const EVENTS_MAX = 2_000
 
-const textsOf = (odds: Readonly<Record<string, number>>): Record<string, string> =>
+const oddsTexts = (odds: Readonly<Record<string, number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(odds).map(([selection, price]) => [selection, String(price)]))
 
 const isFresh = ({ capturedAtSeconds }: CloseRecord, startAtSeconds: number): boolean =>
@@ -53,7 +53,7 @@ function finalClose(
       closes: fresh.map(({ market, book, odds, capturedAtSeconds, isAlternative }) => ({
         market,
         book,
-        odds: textsOf(odds),
+        odds: oddsTexts(odds),
         ...(isAlternative === true ? { isAlternative } : {}),
         ...(capturedAtSeconds === undefined ? {} : { capturedAtSeconds }),
       })),

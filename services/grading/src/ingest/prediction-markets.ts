@@ -12,7 +12,7 @@ import { marketPath, marketShape } from '../domain/markets/markets.ts'
 import { parseWholeMarket } from '../domain/markets/parse-market.ts'
 import { namedEvent } from '../wire/upload.ts'
 import { acceptBook, newReading, privateFeed, type Reading, refuseTime } from './accept-price.ts'
-import { infoOf } from './manual-upload.ts'
+import { uploadedInfo } from './manual-upload.ts'
 
 /** `GET clob.polymarket.com/prices-history`: the middle of a token's book, from 0 to 1. */
 const polymarketHistory = z.object({
@@ -57,7 +57,7 @@ type Quote = { readonly atSeconds: number; readonly yes: number; readonly no: nu
 const DOLLARS = /^\d*\.?\d+$/
 
 /** An offer in dollars; undefined if the period had none. */
-function dollarsOf(written: z.output<typeof offer>): number | undefined {
+function priceInDollars(written: z.output<typeof offer>): number | undefined {
   const { close, close_dollars: dollars } = written ?? {}
   if (dollars == null && typeof close === 'number') return close / 100
   const text = String(dollars ?? close ?? '')
@@ -76,12 +76,12 @@ function dollarsAmongCents(history: History): number | undefined {
   return numbers.find((cents) => cents > 0 && (cents < 1 || isAtMostOne))
 }
 
-function quotesOf(history: History): readonly Quote[] {
+function readQuotes(history: History): readonly Quote[] {
   if ('history' in history)
     return history.history.map(({ t, p }) => ({ atSeconds: t, yes: p, no: 1 - p }))
   return history.candlesticks.flatMap(
     ({ end_period_ts: atSeconds, yes_ask: ask, yes_bid: bid }) => {
-      const [yes, sold] = [dollarsOf(ask), dollarsOf(bid)]
+      const [yes, sold] = [priceInDollars(ask), priceInDollars(bid)]
       if (yes === undefined || sold === undefined) return []
       return [{ atSeconds, yes, no: 1 - sold }]
     },
@@ -101,7 +101,7 @@ function lastBefore(quotes: readonly Quote[], startAtSeconds: number): Quote | u
 }
 
 /** A share that pays 1 and costs less, as decimal odds; a price of 0 or 1 is none. */
-const oddsOf = (share: number): string | undefined =>
+const oddsAtShare = (share: number): string | undefined =>
   share > 0.001 && share < 0.999 ? String(Number((1 / share).toFixed(6))) : undefined
 
 const TWO_SIDED: Readonly<Record<string, string>> = {
@@ -139,7 +139,7 @@ function closeOf(
         'malformed_row',
         `${selection}: ${unclear} as a number looks like dollars; Kalshi's numbers are cents, 1 to 99, and its dollars texts such as close_dollars "0.5600"`,
       )
-    const quote = lastBefore(quotesOf(history), startAtSeconds)
+    const quote = lastBefore(readQuotes(history), startAtSeconds)
     if (quote === undefined) return refused('no_price', `${selection}: no price before the start`)
     const untimely = refuseTime(quote.atSeconds, {
       startAtSeconds,
@@ -151,7 +151,7 @@ function closeOf(
     const other = hasTwoSides && named.length === 1 ? TWO_SIDED[selection] : undefined
     const sides = { [selection]: quote.yes, ...(other && { [other]: quote.no }) }
     for (const [side, share] of Object.entries(sides)) {
-      const price = oddsOf(share)
+      const price = oddsAtShare(share)
       if (price !== undefined) odds[side] = price
     }
   }
@@ -176,7 +176,7 @@ export function normalisePredictionMarkets(
     const closes = closeOf(reading, event, at)
     if (closes.length > 0)
       reading.observations.push({
-        event: infoOf(event),
+        event: uploadedInfo(event),
         rule: 'last_before_start',
         snapshots: [],
         closes,

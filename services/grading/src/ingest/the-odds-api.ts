@@ -12,9 +12,9 @@ import type { Normalised, Observation, Refusal } from '../domain/closes/observat
 import {
   type MarketType,
   marketPath,
+  marketPeriod,
   marketTypesNamed,
   ownValue,
-  periodOf,
 } from '../domain/markets/markets.ts'
 import {
   acceptBook,
@@ -88,13 +88,13 @@ const SPORT_NAMES: Readonly<Record<string, string>> = {
 }
 
 /** `soccer_epl` is the league epl of soccer. */
-function sportOf(sportKey: string): { readonly sport: string; readonly league: string } {
+function splitSportKey(sportKey: string): { readonly sport: string; readonly league: string } {
   const [first = sportKey, ...rest] = sportKey.toLowerCase().split('_')
   return { sport: ownValue(SPORT_NAMES, first) ?? first, league: rest.join('_') || first }
 }
 
-function infoOf(event: FeedEvent): EventInfo {
-  const { sport, league } = sportOf(event.sport_key)
+function readInfo(event: FeedEvent): EventInfo {
+  const { sport, league } = splitSportKey(event.sport_key)
   const { home_team: home, away_team: away, commence_time: startAtSeconds } = event
   const id = eventSlug({ league, daySeconds: startAtSeconds, home, away })
   return {
@@ -111,15 +111,15 @@ function infoOf(event: FeedEvent): EventInfo {
 
 const TEAMLESS: readonly string[] = ['draw', 'over', 'under', 'yes', 'no']
 
-function selectionOf(event: FeedEvent, name: string): string | undefined {
+function feedSelection(event: FeedEvent, name: string): string | undefined {
   if (name === event.home_team) return 'home'
   if (name === event.away_team) return 'away'
   return TEAMLESS.find((selection) => selection === name.toLowerCase())
 }
 
 /** Our type for a market: h2h with three outcomes is 1x2 in any sport. */
-function typeOf(event: FeedEvent, market: FeedMarket): MarketType | undefined {
-  const { sport } = sportOf(event.sport_key)
+function feedMarketType(event: FeedEvent, market: FeedMarket): MarketType | undefined {
+  const { sport } = splitSportKey(event.sport_key)
   const name = market.key.replace(/^alternate_/, '').replace(/_lay$/, '')
   if (market.key.endsWith('_lay')) return undefined
   if (name === 'h2h')
@@ -131,14 +131,14 @@ function typeOf(event: FeedEvent, market: FeedMarket): MarketType | undefined {
 }
 
 /** The line from the home or over side: an away handicap is the home handicap negated. */
-function lineOf(selection: string, point: number | null | undefined): number | undefined {
+function keyLine(selection: string, point: number | null | undefined): number | undefined {
   if (point === undefined || point === null || !Number.isInteger(point * 4)) return undefined
   const line = selection === 'away' ? -point : point
   return line === 0 ? 0 : line
 }
 
 /** A book's prices of one market, by line. */
-function pricesOf(
+function readPrices(
   gathered: Reading,
   options: {
     readonly event: FeedEvent
@@ -149,7 +149,7 @@ function pricesOf(
   },
 ): readonly EntryPrices[] {
   const { event, book, market, capturedAtSeconds, place } = options
-  const type = typeOf(event, market)
+  const type = feedMarketType(event, market)
   if (type === undefined) {
     gathered.refusals.push({ reason: 'unknown_market', place, detail: market.key })
     return []
@@ -157,13 +157,13 @@ function pricesOf(
   const byPath = new Map<string, [selection: string, price: number | null | undefined][]>()
   const needsLine = type === 'ah' || type === 'spread' || type === 'total'
   for (const { name, price, point } of market.outcomes) {
-    const selection = selectionOf(event, name)
-    const line = selection === undefined ? undefined : lineOf(selection, point)
+    const selection = feedSelection(event, name)
+    const line = selection === undefined ? undefined : keyLine(selection, point)
     if (selection === undefined || (needsLine && line === undefined)) {
       gathered.refusals.push({ reason: 'unknown_market', place, detail: `outcome ${name}` })
       continue
     }
-    const period = periodOf(sportOf(event.sport_key).sport, type, 'ft')
+    const period = marketPeriod(splitSportKey(event.sport_key).sport, type, 'ft')
     const path = marketPath({ type, period, line: needsLine ? line : undefined })
     getOrMake(byPath, path, () => []).push([selection, price])
   }
@@ -182,7 +182,7 @@ function readEvent(
 ): Observation {
   const { receivedAtSeconds, stage } = reading
   const isClose = stage === 'final'
-  const info = infoOf(event)
+  const info = readInfo(event)
   const all: EntryPrices[] = []
   for (const [b, bookmaker] of event.bookmakers.entries())
     for (const [m, market] of bookmaker.markets.entries()) {
@@ -195,7 +195,7 @@ function readEvent(
         (isClose ? undefined : refuseTime(receivedAtSeconds, moment))
       const book = nameSlug(bookmaker.key).replaceAll('-', '_')
       const found = { event, book, market, capturedAtSeconds: seen, place: at }
-      if (refusal === undefined) all.push(...pricesOf(gathered, found))
+      if (refusal === undefined) all.push(...readPrices(gathered, found))
       else gathered.refusals.push({ ...refusal, place: at })
     }
   // The further lines may include the main one: it is one price and counts once.

@@ -11,7 +11,7 @@ import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { lineText, ownValue } from '../domain/markets/markets.ts'
 import { fullTeamName } from '../domain/markets/team-names.ts'
 import { acceptBook, newReading, privateFeed, type Reading } from './accept-price.ts'
-import { cellsOf, csvTable, headerOf } from './csv-rows.ts'
+import { cellReader, csvTable, readHeader } from './csv-rows.ts'
 import { eventSlug } from './event-ids.ts'
 
 type Cells = (name: string) => string
@@ -49,7 +49,7 @@ const nflTeam = (abbreviation: string): string =>
   ownValue(MOVED_TEAMS, abbreviation) ?? fullTeamName('american_football', abbreviation) ?? ''
 
 /** A line as markets are filed under it; undefined for a blank or an odd one. */
-function lineOf(text: string, sign: 1 | -1 = 1): string | undefined {
+function readLine(text: string, sign: 1 | -1 = 1): string | undefined {
   const line = Number(text) * sign
   return text !== '' && Number.isInteger(line * 4) ? lineText(line) : undefined
 }
@@ -59,7 +59,7 @@ const at = (family: string, line: string | undefined): string | undefined =>
 
 /** The run line, unless the two sides disagree about it. */
 function runLine(cell: Cells): string | undefined {
-  const [home, away] = [lineOf(cell('home_run_line')), lineOf(cell('away_run_line'), -1)]
+  const [home, away] = [readLine(cell('home_run_line')), readLine(cell('away_run_line'), -1)]
   return home === away ? home : undefined
 }
 
@@ -85,7 +85,7 @@ const TABLES: readonly UsTable[] = [
         },
         // The table has one price per total and does not say whose: its results show under's (reference-study.test.ts).
         {
-          market: at('total', lineOf(cell('close_ou_line'))),
+          market: at('total', readLine(cell('close_ou_line'))),
           odds: { under: cell('close_ou_odds') },
         },
       ],
@@ -104,11 +104,11 @@ const TABLES: readonly UsTable[] = [
         { market: 'ml/ft', odds: { home: cell('home_ml'), away: cell('away_ml') } },
         {
           // The table's line is how many points the home team gives.
-          market: at('spread', lineOf(cell('spread_line'), -1)),
+          market: at('spread', readLine(cell('spread_line'), -1)),
           odds: { home: cell('home_spread_odds'), away: cell('away_spread_odds') },
         },
         {
-          market: at('total', lineOf(cell('total_line'))),
+          market: at('total', readLine(cell('total_line'))),
           odds: { over: cell('over_odds'), under: cell('under_odds') },
         },
       ],
@@ -120,7 +120,7 @@ const tableWith = (header: readonly string[]): UsTable | undefined =>
   TABLES.find(({ marks }) => marks.every((name) => header.includes(name)))
 
 /** Whether a text begins like one of the tables. */
-export const isUsTable = (raw: Uint8Array): boolean => tableWith(headerOf(raw)) !== undefined
+export const isUsTable = (raw: Uint8Array): boolean => tableWith(readHeader(raw)) !== undefined
 
 /** American odds as the ledger takes them; a table writes 100 for +100 and `.0` after each. */
 function decimalText(text: string): string | undefined {
@@ -147,7 +147,7 @@ function takePrices(
 
 const POINTS = /^\d{1,3}(?:\.0)?$/
 
-function outcomesOf(cell: Cells): Observation['outcomes'] {
+function readOutcomes(cell: Cells): Observation['outcomes'] {
   const [home, away] = [cell('home_score'), cell('away_score')]
   return POINTS.test(home) && POINTS.test(away)
     ? [{ period: 'ft', status: 'final', score: { home: Number(home), away: Number(away) } }]
@@ -155,7 +155,7 @@ function outcomesOf(cell: Cells): Observation['outcomes'] {
 }
 
 /** The match of a row; the second of a day's two gets a number. */
-function eventOf(table: UsTable, cell: Cells, met: Map<string, number>): EventInfo | undefined {
+function readEvent(table: UsTable, cell: Cells, met: Map<string, number>): EventInfo | undefined {
   const { league, sport } = table
   const daySeconds = table.dayOf(cell)
   const { home, away } = table.teamsOf(cell)
@@ -176,9 +176,9 @@ export function* readUsTable(raw: Uint8Array): Generator<Normalised> {
     const { feed } = table
     const reading = newReading()
     for (const [line, row] of rows) {
-      const cell = cellsOf(header, row)
+      const cell = cellReader(header, row)
       const place = `line ${line}`
-      const event = row === undefined ? undefined : eventOf(table, cell, met)
+      const event = row === undefined ? undefined : readEvent(table, cell, met)
       if (event === undefined) {
         const detail = 'a day and two known teams were expected'
         reading.refusals.push({ reason: 'malformed_row', place, detail })
@@ -192,7 +192,7 @@ export function* readUsTable(raw: Uint8Array): Generator<Normalised> {
         snapshots: takePrices(reading, opening, where),
         closes: takePrices(reading, closing, where),
         closeStatus: 'final',
-        outcomes: outcomesOf(cell),
+        outcomes: readOutcomes(cell),
       })
     }
     yield { feed, ...reading }

@@ -27,7 +27,7 @@ function byKey(wire: WirePick, { market, selection }: Card['pick']): Record<stri
   return { ...bet, market, selection }
 }
 
-const placeOf = ({ index, line, written }: Place) => ({
+const shownPlace = ({ index, line, written }: Place) => ({
   pick: line === undefined ? index : undefined,
   line,
   written,
@@ -68,7 +68,7 @@ function matchQuestion(wire: WirePick, choices: readonly MatchChoice[]): RowCaus
 type Asked = { readonly isPriceAsked: boolean; readonly choices: readonly MatchChoice[] }
 
 /** What is asked about a row before it can be graded. */
-async function questionsOf(
+async function findQuestions(
   grader: PreviewGrader,
   row: ReadRow,
   priced: PricedCard | undefined,
@@ -89,7 +89,7 @@ function previewRow(
   card: Card | undefined,
   { choices, isPriceAsked }: Asked,
 ): PreviewRow {
-  const place = placeOf(row)
+  const place = shownPlace(row)
   if (row.kind === 'faulty') {
     const { cause, issues } = row
     return { ...place, status: 'unreadable', cause, issues }
@@ -123,7 +123,7 @@ const shownFindings = (
     ? {}
     : { findings: findings.map(({ kind, message, stated }) => ({ kind, message, stated })) }
 
-const countOf = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
+const countRows = (rows: readonly PreviewRow[], status: PreviewRow['status']): number =>
   rows.filter((row) => row.status === status).length
 
 /** Looks at rows until their time is spent, at least at one slice; the others are named. `spentMs` is CPU time. */
@@ -149,20 +149,20 @@ export async function previewAnswer(
         priced === undefined || row.kind !== 'asked'
           ? []
           : await grader.lookFindings(priced, row.pick)
-      const asks = await questionsOf(grader, row, priced)
+      const asks = await findQuestions(grader, row, priced)
       shown.push({ ...previewRow(row, priced?.card, asks), ...shownFindings(findings) })
     }
   }
   for (const place of places.slice(shown.length))
-    shown.push({ ...placeOf(place), status: 'not_looked_at' })
+    shown.push({ ...shownPlace(place), status: 'not_looked_at' })
   return {
     picks: shown.length,
-    gradable: countOf(shown, 'gradable'),
-    ungraded: countOf(shown, 'ungraded'),
-    unreadable: countOf(shown, 'unreadable'),
-    unconfirmed: countOf(shown, 'unconfirmed'),
-    repeated: countOf(shown, 'repeated'),
-    not_looked_at: countOf(shown, 'not_looked_at'),
+    gradable: countRows(shown, 'gradable'),
+    ungraded: countRows(shown, 'ungraded'),
+    unreadable: countRows(shown, 'unreadable'),
+    unconfirmed: countRows(shown, 'unconfirmed'),
+    repeated: countRows(shown, 'repeated'),
+    not_looked_at: countRows(shown, 'not_looked_at'),
     rows: shown,
   }
 }

@@ -45,7 +45,7 @@ type CalledTool = {
   readonly delivered?: () => Promise<void>
 }
 
-const inputSchemaOf = (schema: z.ZodType) => {
+const toInputSchema = (schema: z.ZodType) => {
   const { $schema: _draft, id: _id, ...rest } = z.toJSONSchema(schema, { io: 'input' })
   return { ...rest, type: 'object' as const }
 }
@@ -53,7 +53,7 @@ const inputSchemaOf = (schema: z.ZodType) => {
 const freeTool = (name: string, schema: z.ZodType, description: string) => ({
   name,
   description,
-  inputSchema: inputSchemaOf(schema),
+  inputSchema: toInputSchema(schema),
   annotations: { readOnlyHint: true, openWorldHint: false },
 })
 
@@ -62,7 +62,7 @@ const paidTool = (kind: SaleKind, schema: z.ZodType, description: string) =>
     {
       name: TOOL_NAMES[kind],
       description,
-      inputSchema: inputSchemaOf(schema),
+      inputSchema: toInputSchema(schema),
       annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
     },
     Number(PRICE_CENTS[kind]) / 100,
@@ -150,7 +150,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
 const PAID = new Map(SALE_KINDS.map((kind) => [TOOL_NAMES[kind] as string, kind]))
 
 /** A call's fingerprint; undefined for arguments that canonical JSON cannot hold. */
-function hashOf(call: Parameters<typeof toolCallHash>[0]): string | undefined {
+function hashCall(call: Parameters<typeof toolCallHash>[0]): string | undefined {
   try {
     return toolCallHash(call)
   } catch (error) {
@@ -176,7 +176,7 @@ async function sell(
   const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
-  const callHash = isPaid ? hashOf(bought) : undefined
+  const callHash = isPaid ? hashCall(bought) : undefined
   if (isPaid && callHash === undefined) return { result: malformed(UNREADABLE) }
   const receivedAtSeconds = clock.unixMs() / 1_000
   return await callPaidTool({

@@ -48,7 +48,7 @@ const PREVIEW_COST = LOOKUPS_PER_MINUTE / PREVIEWS_PER_MINUTE
 const LOOKUP_BYTES_MAX = 4_096
 
 /** The cost of reading a body of this size, whatever it turns out to be. */
-const costOf = (bytes: number): number => (bytes > LOOKUP_BYTES_MAX ? PREVIEW_COST : 1)
+const requestCost = (bytes: number): number => (bytes > LOOKUP_BYTES_MAX ? PREVIEW_COST : 1)
 
 /** A look-up by its canonical key, or what is wrong with the key. */
 function readKey(market: string): CoverageQuery | RequestIssue {
@@ -90,10 +90,10 @@ export function createCoverageLook(deps: CoverageDeps) {
   return {
     /** Counts a request before its body is read; returns the refusal if this address asked too often. */
     refusalOf: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
-      refusalOf(address, costOf(bytes)),
+      refusalOf(address, requestCost(bytes)),
     async look(body: CoverageRequest, { address, bytes, readFromMs }: Asker): Promise<Look> {
       if (body.picks !== undefined || body.csv !== undefined) {
-        const refusal = refusalOf(address, PREVIEW_COST - costOf(bytes))
+        const refusal = refusalOf(address, PREVIEW_COST - requestCost(bytes))
         if (refusal !== undefined) return { kind: 'limited', refusal }
         const spentMs = readFromMs === undefined ? 0 : cpuMs() - readFromMs
         return await longWork.preview({ body, spentMs })
@@ -110,7 +110,7 @@ export function createCoverageLook(deps: CoverageDeps) {
 }
 
 /** A body that does not say how large it is may be the largest. */
-const askerOf = ({ headers, ip }: FastifyRequest): Asker => ({
+const readAsker = ({ headers, ip }: FastifyRequest): Asker => ({
   address: ip,
   bytes: Number(headers['content-length'] ?? COVERAGE_BODY_BYTES_MAX),
 })
@@ -125,7 +125,7 @@ export function addCoverageRoute(
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
       onRequest: async (request, reply) => {
-        const refusal = coverage.refusalOf(askerOf(request))
+        const refusal = coverage.refusalOf(readAsker(request))
         return refusal && sendError(reply, refusal)
       },
       preParsing: async (request, _reply, payload) => {
@@ -148,7 +148,7 @@ export function addCoverageRoute(
     },
     async (request, reply) => {
       const look = await coverage.look(request.body, {
-        ...askerOf(request),
+        ...readAsker(request),
         readFromMs: readFromMs.get(request),
       })
       if (look.kind === 'answered') return sendJson(reply, look.json)

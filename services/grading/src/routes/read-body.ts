@@ -76,7 +76,7 @@ export async function neverStored(_request: FastifyRequest, reply: FastifyReply)
 export const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').serializer(String).send(json)
 
-const fieldOf = (start: string, path: readonly PropertyKey[]): string =>
+const fieldName = (start: string, path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
     start,
@@ -98,18 +98,18 @@ function closestBranch(branches: readonly (readonly z.core.$ZodIssue[])[]) {
 }
 
 /** A schema's findings: each field at fault, and each unknown field by its own name. */
-export function requestIssuesOf(
+export function requestIssues(
   issues: readonly z.core.$ZodIssue[],
   start: string,
 ): readonly RequestIssue[] {
   return issues.flatMap((issue): readonly RequestIssue[] => {
-    const field = fieldOf(start, issue.path)
+    const field = fieldName(start, issue.path)
     if (issue.code === 'unrecognized_keys')
       return issue.keys.map((key) => ({ field: `${field}.${key}`, expected: 'no such field' }))
     const branch = issue.code === 'invalid_union' ? closestBranch(issue.errors) : undefined
     return branch === undefined
       ? [{ field, expected: issue.message }]
-      : requestIssuesOf(branch, field)
+      : requestIssues(branch, field)
   })
 }
 
@@ -145,7 +145,7 @@ export function readMembers<Schema extends z.ZodType>(
   const { data, error, success } = schema.safeParse(value)
   return success
     ? { kind: 'read', data }
-    : { kind: 'faulty', issues: requestIssuesOf(error.issues, field) }
+    : { kind: 'faulty', issues: requestIssues(error.issues, field) }
 }
 
 /**

@@ -39,7 +39,7 @@ const EXPECTED_ODDS: Readonly<Record<OddsRefusal, string>> = {
   comma_of_thousands: 'a clear notation: "1.250" is decimal, "+1250" American',
 }
 
-export const gradeOptionsOf = (options: WireOptions | undefined): GradeOptions =>
+export const readGradeOptions = (options: WireOptions | undefined): GradeOptions =>
   options === undefined
     ? DEFAULT_GRADE_OPTIONS
     : {
@@ -72,7 +72,7 @@ const oddsIssues = (odds: ReturnType<typeof parseOdds>, field: string): RequestI
   odds.kind === 'refused' ? [{ field: `${field}.odds`, expected: EXPECTED_ODDS[odds.reason] }] : []
 
 /** What the bettor's record says of a bet; undefined if it says nothing. */
-function ownRecordOf(
+function readOwn(
   { book, closing_odds: closing, profit, result, stake }: WirePick,
   { field, issues }: { readonly field: string; readonly issues: RequestIssue[] },
 ): OwnRecord | undefined {
@@ -101,7 +101,7 @@ function readParlay(parlay: WireParlay, { field, ...rest }: Where): AskedPick | 
     issues.push(...pick.issues)
     return []
   })
-  const own = ownRecordOf(parlay, { field, issues })
+  const own = readOwn(parlay, { field, issues })
   if (odds.kind === 'refused' || issues.length > 0) return { issues }
   return {
     kind: 'parlay',
@@ -141,7 +141,7 @@ function readSingle(pick: WireSingle, { field, isOfRecord, options }: Where): Si
       field: `${field}.each_way`,
       expected: 'none: only winners of a field have places',
     })
-  const own = ownRecordOf(pick, { field, issues })
+  const own = readOwn(pick, { field, issues })
   if (odds.kind === 'refused' || market.kind === 'malformed' || issues.length > 0) return { issues }
   if (market.kind === 'ambiguous')
     return {
@@ -237,7 +237,7 @@ const SAME_BET: RowCause = { kind: 'not_gradable', code: 'same_bet' }
 const NOT_READ: RowCause = { kind: 'not_gradable', code: 'not_read' }
 
 /** A row's cause as the look before an audit tells it. */
-function causeOf({ code = 'not_read', field, options = [] }: TrackerProblem): RowCause {
+function rowCause({ code = 'not_read', field, options = [] }: TrackerProblem): RowCause {
   if (options.length === 0) return { kind: 'not_gradable', code, field }
   const shown = options.map(({ label, ...answer }) =>
     'bet' in answer ? { label, send: answer.bet } : { label, ...answer },
@@ -262,7 +262,7 @@ function* readTrackerRows(rows: Iterable<TrackerRow>, options: GradeOptions): Ge
     if ('expected' in bet) {
       const field = `${fieldOfRow(place)}.${bet.field}`
       const issues = [{ field, expected: bet.expected }]
-      yield { ...place, kind: 'faulty', issues, cause: causeOf(bet) }
+      yield { ...place, kind: 'faulty', issues, cause: rowCause(bet) }
     } else yield readWire(place, bet, options)
 }
 

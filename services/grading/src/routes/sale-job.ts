@@ -18,7 +18,7 @@ import type { AskedPick } from '../domain/markets/pick-request.ts'
 import type { Card } from '../wire/cards.ts'
 import { auditFrameSchema, gradeSchema } from '../wire/requests.ts'
 import { readMembers } from './read-body.ts'
-import { gradeOptionsOf, readPick, readPicks } from './read-picks.ts'
+import { readGradeOptions, readPick, readPicks } from './read-picks.ts'
 
 /** What was sold: a card, or an audit with all of its cards. */
 export type Sold = { readonly kind: SaleKind; readonly grades: readonly GradeCount[] }
@@ -77,7 +77,7 @@ const keptSale = ({ request, receivedAtSeconds, text }: AskedSale): string =>
 const KEPT_SALE = /^(grade|audit) (\d+(?:\.\d+)?) /
 
 /** When a kept sale was received, Unix seconds; undefined for any other text. */
-const receivedAtOf = (text: string | undefined): number | undefined => {
+const readReceivedAt = (text: string | undefined): number | undefined => {
   const match = KEPT_SALE.exec(text ?? '')
   return match === null ? undefined : Number(match[2])
 }
@@ -113,7 +113,7 @@ export function saleJob(
         request.kind === 'grade'
           ? await grader.grade(request.pick)
           : await longWork.audit({ text, payer: `${network}/${payer}` })
-      const prepared = { answer, receivedAtSeconds: receivedAtOf(first) ?? receivedAtSeconds }
+      const prepared = { answer, receivedAtSeconds: readReceivedAt(first) ?? receivedAtSeconds }
       return { kind: 'ready', prepared }
     },
     // The gate itself honours only what its store reserved while the nonce was unused (X10).
@@ -178,7 +178,7 @@ const sale = (request: SaleRequest, parsed: object): ReadSale => ({
 function readGrade(body: unknown): ReadSale {
   const parsed = readMembers(gradeSchema, body, 'body')
   if (parsed.kind === 'faulty') return malformed(parsed.issues)
-  const options = gradeOptionsOf(parsed.data.options)
+  const options = readGradeOptions(parsed.data.options)
   const pick = readPick(parsed.data.pick, { field: 'body.pick', options })
   return 'issues' in pick ? malformed(pick.issues) : sale({ kind: 'grade', pick }, parsed.data)
 }
@@ -187,7 +187,7 @@ function readAudit(body: unknown): ReadSale {
   const parsed = readMembers(auditFrameSchema, body, 'body')
   if (parsed.kind === 'faulty') return malformed(parsed.issues)
   const { label } = parsed.data
-  const read = readPicks(parsed.data, gradeOptionsOf(parsed.data.options))
+  const read = readPicks(parsed.data, readGradeOptions(parsed.data.options))
   if (read.kind === 'unreadable') return malformed(read.issues)
   const rows = [...read.rows]
   const issues = rows.flatMap((row) => (row.kind === 'faulty' ? row.issues : []))

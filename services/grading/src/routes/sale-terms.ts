@@ -36,7 +36,7 @@ export function saleTerms(options: {
       mimeType: 'application/json',
       ...SELLER,
     },
-    discovery: describeCall({ input: inputOf(kind, door), output: SALES[kind].output }),
+    discovery: describeCall({ input: describeInput(kind, door), output: SALES[kind].output }),
     takesIdentifier: true,
   })
   const doorTerms = (door: SaleDoor) => ({
@@ -94,7 +94,7 @@ const SALES = {
   },
 }
 
-function inputOf(kind: SaleKind, door: SaleDoor): Described['input'] {
+function describeInput(kind: SaleKind, door: SaleDoor): Described['input'] {
   const { example, schema } = SALES[kind]
   return door === 'mcp'
     ? { toolName: TOOL_NAMES[kind], example, schema }

@@ -14,7 +14,7 @@ import { ingestPayload, type PayloadAccount } from '../ingest/ingest-payload.ts'
 import { normaliseManualUpload } from '../ingest/manual-upload.ts'
 import { type UploadAnswer, uploadAnswerSchema, uploadSchema } from '../wire/upload.ts'
 import { describedError, freeErrorRows } from './error-rows.ts'
-import { requestIssuesOf, takeBytes } from './read-body.ts'
+import { requestIssues, takeBytes } from './read-body.ts'
 
 /** The service's name in its tokens' `typ` (G8). */
 export const GRADING_TOKEN_TYPE = 'grading+jwt'
@@ -22,7 +22,7 @@ export const GRADING_TOKEN_TYPE = 'grading+jwt'
 export const GRADING_WRITE_SCOPE = 'grading.write'
 
 /** The header's `typ` of a token with a valid signature, so the header is known to be a JSON object. */
-function typeOf(token: string): unknown {
+function tokenType(token: string): unknown {
   const text = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8')
   return (JSON.parse(text) as { readonly typ?: unknown }).typ
 }
@@ -43,7 +43,7 @@ export type UploadRouteDeps = {
 }
 
 /** The account in the wire's words; its schema drops the rest. */
-const accountOf = (account: PayloadAccount): UploadAnswer => ({
+const accountOnWire = (account: PayloadAccount): UploadAnswer => ({
   ...account,
   repeated: account.isRepeated,
   raw_sha256: account.rawSha256,
@@ -77,7 +77,7 @@ function uploadRefusal(
   if (verify === undefined) return invalidToken('not configured')
   const verdict = verify(presented.token)
   if (verdict.kind === 'invalid') return invalidToken(verdict.failure)
-  if (typeOf(presented.token) !== GRADING_TOKEN_TYPE) return invalidToken('wrong_type')
+  if (tokenType(presented.token) !== GRADING_TOKEN_TYPE) return invalidToken('wrong_type')
   const mayWrite = verdict.claims.scopes.includes(GRADING_WRITE_SCOPE)
   return mayWrite ? undefined : errorAnswer('insufficient_scope')
 }
@@ -119,7 +119,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
         const upload = uploadSchema.safeParse(json)
         if (!upload.success) {
           deps.reportUpload('refused')
-          return sendError(reply, invalidRequest(requestIssuesOf(upload.error.issues, 'body')))
+          return sendError(reply, invalidRequest(requestIssues(upload.error.issues, 'body')))
         }
         const receivedAtSeconds = Math.floor(deps.clock.unixMs() / 1_000)
         const account = await ingestPayload({
@@ -129,7 +129,7 @@ export async function addUploadRoute(app: ServiceApp, deps: UploadRouteDeps): Pr
           read: () => [normaliseManualUpload(upload.data, receivedAtSeconds)],
         })
         deps.reportUpload(account.isRepeated ? 'repeated' : 'taken')
-        return reply.send(accountOf(account))
+        return reply.send(accountOnWire(account))
       },
     )
   })

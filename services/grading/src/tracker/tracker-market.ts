@@ -9,9 +9,9 @@ import { BoundedMap, getOrMake } from '@tallystick/service-kit'
 import {
   canDraw,
   type MarketType,
+  marketPeriod,
   marketShape,
   ownValue,
-  periodOf,
 } from '../domain/markets/markets.ts'
 import { plainText, sportNamed } from '../domain/markets/team-names.ts'
 import type { RowCode } from '../wire/card-codes.ts'
@@ -126,7 +126,7 @@ function periodIn({ all, sport }: Reading, type: MarketType): string | TrackerPr
   const [part] = parts
   if (parts.length > 1 || (named.includes('full') && part !== 'full'))
     return problem('market', 'one part of the match')
-  const whole = periodOf(sport, type, 'ft')
+  const whole = marketPeriod(sport, type, 'ft')
   const regulation = ownValue<string>(phrases.regulationMinutes, sport)
   if (all('minutes').some((minutes) => minutes !== regulation))
     return notRecorded('a part of the match that it has no prices of')

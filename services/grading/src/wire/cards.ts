@@ -27,13 +27,13 @@ export const methodSchema = z.enum([
   'additive',
 ]) satisfies z.ZodType<MarginMethod>
 
-const codesOf = <Code extends string>(meanings: Readonly<Record<Code, string>>) =>
+const codeSchema = <Code extends string>(meanings: Readonly<Record<Code, string>>) =>
   z.enum(Object.keys(meanings) as [Code, ...Code[]])
 
-export const ungradedCodeSchema = codesOf(UNGRADED_MEANINGS)
+export const ungradedCodeSchema = codeSchema(UNGRADED_MEANINGS)
 export type UngradedCode = z.output<typeof ungradedCodeSchema>
 
-const flagSchema = codesOf(FLAG_MEANINGS)
+const flagSchema = codeSchema(FLAG_MEANINGS)
 export type GradeFlag = z.output<typeof flagSchema>
 
 const fraction = (what: string) => z.number().describe(`${what}; a fraction, 0.05 is 5 %.`)

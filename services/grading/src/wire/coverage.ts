@@ -9,7 +9,7 @@ import {
   askedSchema,
   dayText,
   MARKET_CHARACTERS_MAX,
-  picksOf,
+  picksSchema,
   shownText,
   trackerMembers,
 } from './requests.ts'
@@ -31,7 +31,7 @@ export const coverageFrameSchema = z
         .optional(),
       date: dayText().optional().describe('Day of the start, UTC.'),
       text: shownText(TEXT_CHARACTERS_MAX).optional().describe('Teams, in anyone’s spelling.'),
-      picks: picksOf(z.unknown()),
+      picks: picksSchema(z.unknown()),
       ...trackerMembers,
     },
     bodyText,
@@ -45,7 +45,7 @@ export const coverageFrameSchema = z
 /** As documented. */
 export const coverageRequestSchema = coverageFrameSchema
   .safeExtend({
-    picks: picksOf(askedSchema).describe(
+    picks: picksSchema(askedSchema).describe(
       'The picks of an audit: what would become of each, before any payment.',
     ),
   })

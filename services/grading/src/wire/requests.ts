@@ -35,7 +35,7 @@ const name = (expected: string) => shownText(NAME_CHARACTERS_MAX, expected)
 const wholeNumber = (max: number, expected = `a whole number from 1 to ${max}`) =>
   z.int(expected).min(1, expected).max(max, expected)
 
-const oneOf = <const Values extends readonly string[]>(values: Values) =>
+const choiceSchema = <const Values extends readonly string[]>(values: Values) =>
   z.enum(values, `one of ${values.join(', ')}`)
 
 const marketParts = z.strictObject(
@@ -111,7 +111,7 @@ const ownRecord = {
   book: shownText(REF_CHARACTERS_MAX)
     .optional()
     .describe('Where the bet was placed: an audit shows its figures by book.'),
-  result: oneOf(['won', 'lost', 'push', 'void', 'half_won', 'half_lost'])
+  result: choiceSchema(['won', 'lost', 'push', 'void', 'half_won', 'half_lost'])
     .optional()
     .describe('How your record says that it ended: an audit says where the ledger differs.'),
   profit: z
@@ -246,10 +246,10 @@ const optionsSchema = z
         .regex(/^[a-z0-9_]{1,40}$/, 'a book such as pinnacle')
         .optional()
         .describe('The book whose close to grade against.'),
-      method: oneOf(methodSchema.options)
+      method: choiceSchema(methodSchema.options)
         .optional()
         .describe('How the margin is removed from the close; power by default.'),
-      basis: oneOf(['auto', 'fair', 'price'])
+      basis: choiceSchema(['auto', 'fair', 'price'])
         .optional()
         .describe('auto: the fair close if there is one, otherwise the closing price alone.'),
       line_policy: z
@@ -295,12 +295,12 @@ export const trackerMembers = {
     .describe(
       'A tracker’s export instead of picks; also sent by itself as text/csv. Columns are found by name.',
     ),
-  odds_notation: oneOf(ODDS_NOTATIONS)
+  odds_notation: choiceSchema(ODDS_NOTATIONS)
     .optional()
     .describe(
       'What unclear prices of the file are, such as a bare 110 or 0.54; hong_kong, indonesian, malay and fractional are said of all. Without it, and without a header or column that says so, they are asked about.',
     ),
-  date_order: oneOf(['day_first', 'month_first'])
+  date_order: choiceSchema(['day_first', 'month_first'])
     .optional()
     .describe('How the file writes 03/04/2024, if no other of its dates shows it.'),
 }
@@ -308,14 +308,14 @@ export const trackerMembers = {
 const picksText = `a list of 1 to ${AUDIT_PICKS_MAX} picks`
 
 /** The picks of an audit, or of a look before it; `unknown` ones are read one by one afterwards. */
-export const picksOf = <Pick extends z.ZodType>(pick: Pick) =>
+export const picksSchema = <Pick extends z.ZodType>(pick: Pick) =>
   z.array(pick, picksText).min(1, picksText).max(AUDIT_PICKS_MAX, picksText).optional()
 
 /** An audit's request, except the contents of its picks. */
 export const auditFrameSchema = z
   .strictObject(
     {
-      picks: picksOf(z.unknown()),
+      picks: picksSchema(z.unknown()),
       ...trackerMembers,
       label: shownText(REF_CHARACTERS_MAX).optional().describe('Echoed on the audit.'),
       options: optionsSchema.optional(),
@@ -331,7 +331,7 @@ export const auditFrameSchema = z
 /** As documented. */
 export const auditSchema = auditFrameSchema
   .safeExtend({
-    picks: picksOf(askedSchema).describe(
+    picks: picksSchema(askedSchema).describe(
       'Each only once: a second pick with the same market, selection, odds and time is a duplicate.',
     ),
   })

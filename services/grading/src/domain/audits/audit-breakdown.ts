@@ -9,22 +9,22 @@ import {
   isGraded,
   isSettled,
   meanOf,
-  profitOf,
   returnsByEvent,
   type SlateCard,
+  sumProfit,
 } from './slate-cards.ts'
 
 type StakeFigures = AuditAnswer['by_stake']
 type GroupRow = AuditAnswer['breakdown']['sport'][number]
 
-function intervalOf(events: Iterable<{ readonly count: number; readonly sum: number }>) {
+function meanInterval(events: Iterable<{ readonly count: number; readonly sum: number }>) {
   const mean = clusterInterval(clusterTotals(events))
   return mean.kind === 'mean' ? ([mean.low, mean.high] as const) : null
 }
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
-const stakeOf = ({ card }: SlateCard): number => card.pick.own?.stake ?? 0
+const ownStake = ({ card }: SlateCard): number => card.pick.own?.stake ?? 0
 
 /** The figures weighted by stake, of the cards that have one; null if none has. */
 export function byStake(entries: readonly SlateCard[]): StakeFigures {
@@ -32,28 +32,28 @@ export function byStake(entries: readonly SlateCard[]): StakeFigures {
   if (staked.length === 0) return null
   const settled = staked.filter(isSettled)
   const graded = staked.filter(isGraded)
-  const total = sum(settled.map(stakeOf))
-  const profit = sum(settled.map((result) => result.returnUnits * stakeOf(result)))
+  const total = sum(settled.map(ownStake))
+  const profit = sum(settled.map((result) => result.returnUnits * ownStake(result)))
   const events = [...Map.groupBy(settled, ({ event }) => event).values()].map((own) => ({
-    count: sum(own.map(stakeOf)),
-    sum: sum(own.map((result) => result.returnUnits * stakeOf(result))),
+    count: sum(own.map(ownStake)),
+    sum: sum(own.map((result) => result.returnUnits * ownStake(result))),
   }))
-  const onGraded = sum(graded.map(stakeOf))
+  const onGraded = sum(graded.map(ownStake))
   return {
     picks: staked.length,
     staked: total,
     profit,
     pct: total === 0 ? null : profit / total,
-    ci95: intervalOf(events),
+    ci95: meanInterval(events),
     mean_clv:
-      onGraded === 0 ? null : sum(graded.map((entry) => entry.clv * stakeOf(entry))) / onGraded,
+      onGraded === 0 ? null : sum(graded.map((entry) => entry.clv * ownStake(entry))) / onGraded,
   }
 }
 
 function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
   const graded = entries.filter(isGraded)
   const settled = entries.filter(isSettled)
-  const profit = profitOf(settled)
+  const profit = sumProfit(settled)
   return {
     name,
     picks: entries.length,
@@ -62,7 +62,7 @@ function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
     staked: settled.length,
     profit,
     pct: settled.length === 0 ? null : profit / settled.length,
-    ci95: intervalOf(returnsByEvent(settled)),
+    ci95: meanInterval(returnsByEvent(settled)),
     by_stake: byStake(entries),
   }
 }

@@ -6,7 +6,7 @@ import { formatMarketKey } from '../markets/markets.ts'
 import {
   type AskedPick,
   DEFAULT_GRADE_OPTIONS,
-  legsOf,
+  legsIn,
   type PickRequest,
   type SinglePick,
 } from '../markets/pick-request.ts'
@@ -31,11 +31,11 @@ const cents = (odds: number): number => Math.round(odds * 100)
 
 const SECONDS_PER_MINUTE = 60
 
-const minuteOf = ({ placedAtSeconds }: PickRequest): number | undefined =>
+const placedMinute = ({ placedAtSeconds }: PickRequest): number | undefined =>
   placedAtSeconds === undefined ? undefined : Math.floor(placedAtSeconds / SECONDS_PER_MINUTE)
 
 /** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
-function betOf(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
+function betName(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {
   const parts: string[] = []
   for (const leg of legs) {
     if (leg.kind === 'ambiguous') return undefined
@@ -51,12 +51,12 @@ function repeatedPicks({ isOut, picks, singles }: Audited): readonly number[] {
   const seen = new Map<string, (number | undefined)[]>()
   let from = 0
   return picks.flatMap((pick, place) => {
-    const legs = singles.slice(from, from + legsOf(pick).length)
+    const legs = singles.slice(from, from + legsIn(pick).length)
     from += legs.length
-    const bet = betOf(pick, legs)
+    const bet = betName(pick, legs)
     if (bet === undefined || isOut(place)) return []
     const [first] = legs
-    const minute = first?.kind === 'pick' ? minuteOf(first) : undefined
+    const minute = first?.kind === 'pick' ? placedMinute(first) : undefined
     const before = seen.get(bet)
     if (before === undefined) {
       seen.set(bet, [minute])

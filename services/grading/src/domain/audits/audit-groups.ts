@@ -13,7 +13,7 @@ const ODDS_RANGES = [
 const UNKNOWN = 'unknown'
 
 /** A card's group in each dimension. */
-export function groupsOf({ pick, taken }: Card) {
+export function cardGroups({ pick, taken }: Card) {
   const [sport = '', , type = sport] = pick.market.split('/')
   const price = taken?.pays ?? taken?.odds
   return {

@@ -25,11 +25,11 @@ import {
   isGraded,
   isSettled,
   meanOf,
-  profitOf,
   returnsByEvent,
   type SettledCard,
   type SlateCard,
   slateCards,
+  sumProfit,
 } from './slate-cards.ts'
 
 type AuditScore = AuditAnswer['sharp_score']
@@ -40,7 +40,7 @@ type GradeCounts = Record<GradeBand, number>
 /** What the cards alone do not say. */
 type AuditedAs = Partial<AuditContext> & { readonly label?: string | undefined }
 
-function medianOf(values: readonly number[]): number | null {
+function median(values: readonly number[]): number | null {
   const sorted = values.toSorted((left, right) => left - right)
   const upper = sorted[Math.floor(sorted.length / 2)]
   const lower = sorted[Math.floor((sorted.length - 1) / 2)]
@@ -51,7 +51,7 @@ const NO_RECORD = Object.fromEntries(
   Object.keys(auditAnswerSchema.shape.record.shape).map((status) => [status, 0]),
 ) as AuditAnswer['record']
 
-function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
+function countResults(entries: readonly SlateCard[]): AuditAnswer['record'] {
   const record = { ...NO_RECORD }
   for (const { card } of entries) record[card.scoreboard?.status ?? 'pending'] += 1
   return record
@@ -59,7 +59,7 @@ function recordOf(entries: readonly SlateCard[]): AuditAnswer['record'] {
 
 function rawRoi(results: readonly SettledCard[]): RawRoi {
   const staked = results.length
-  const profit = profitOf(results)
+  const profit = sumProfit(results)
   if (staked === 0) return { pct: null, staked, events: 0, profit, p_value: null, ci95: null }
   const events = returnsByEvent(results)
   const mean = clusterInterval(clusterTotals(events))
@@ -96,25 +96,25 @@ function scoreOnWire(score: SharpScore, priceSeen: number): AuditScore {
   }
 }
 
-const scoreOf = (entries: readonly SlateCard<GradedCard>[]): AuditScore =>
+const scoreCards = (entries: readonly SlateCard<GradedCard>[]): AuditScore =>
   scoreOnWire(sharpScore(entries), entries.filter(({ card }) => card.price_seen).length)
 
 /**
  * The Sharp Score of fair values at the default reference (G16), and a second figure, which says what it covers: another
  * choice, or cards that have only a closing price.
  */
-function scoresOf(
+function bothScores(
   graded: readonly SlateCard<GradedCard>[],
   otherThanDefault: string | undefined,
 ): Pick<AuditAnswer, 'sharp_score' | 'second_score'> {
   const second = (label: string, entries: typeof graded): AuditAnswer['second_score'] => {
-    const score = scoreOf(entries)
+    const score = scoreCards(entries)
     return score === null ? null : { label, ...score }
   }
   if (otherThanDefault !== undefined)
     return { sharp_score: null, second_score: second(otherThanDefault, graded) }
   return {
-    sharp_score: scoreOf(graded.filter(({ card }) => card.basis === 'fair')),
+    sharp_score: scoreCards(graded.filter(({ card }) => card.basis === 'fair')),
     second_score: second(
       'closing prices with their margin, of the picks without a fair close',
       graded.filter(({ card }) => card.basis === 'price'),
@@ -132,7 +132,7 @@ function beatClose(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
   return { count, of: gradedCount, rate: count / gradedCount, ci95: [interval.low, interval.high] }
 }
 
-function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
+function summarise(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summary'] {
   const cards = graded.map(({ card }) => card)
   const values = graded.map(({ clv }) => clv)
   const paid = cards.flatMap(({ clv }) => (clv.fair === undefined ? [] : [clv.price - clv.fair]))
@@ -140,15 +140,15 @@ function summaryOf(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
   for (const { grade } of cards) counts[grade] += 1
   return {
     mean_clv: meanOf(values),
-    median_clv: medianOf(values),
+    median_clv: median(values),
     beat_close: beatClose(graded),
     vig_paid: meanOf(paid),
     grade_counts: counts,
-    edge_and_luck: splitOf(graded),
+    edge_and_luck: splitProfit(graded),
   }
 }
 
-function splitOf(
+function splitProfit(
   graded: readonly SlateCard<GradedCard>[],
 ): AuditAnswer['summary']['edge_and_luck'] {
   const settled = graded.filter(isSettled)
@@ -185,7 +185,7 @@ function seenWords({ inputs: { n }, price_seen: seen }: NonNullable<AuditScore>)
   return `The ledger has a record of only ${seen} of the ${n} prices taken: the rest is the tipster's word. `
 }
 
-function verdictOf({ second_score: second, sharp_score: first }: Scores, roi: RawRoi): string {
+function verdictText({ second_score: second, sharp_score: first }: Scores, roi: RawRoi): string {
   const score = first ?? second
   if (score === null) return 'No pick could be graded, so there is nothing to say about skill.'
   const [low, high] = score.edge_ci90
@@ -201,7 +201,7 @@ function verdictOf({ second_score: second, sharp_score: first }: Scores, roi: Ra
 type Scores = Pick<AuditAnswer, 'sharp_score' | 'second_score'>
 
 /** How many picks like these would show the edge that remains after all doubt. */
-function needsOf(score: AuditScore): AuditAnswer['needs'] {
+function picksStillNeeded(score: AuditScore): AuditAnswer['needs'] {
   if (score === null || score.edge === 0) return { picks_for_95: null }
   const { edge, inputs } = score
   return { picks_for_95: picksNeeded({ edge, deviation: Math.sqrt(inputs.s2) }) }
@@ -215,12 +215,12 @@ export function auditCards(cards: readonly Card[], context: AuditedAs = {}): Aud
   const entries = slateCards(cards).filter((_entry, place) => !left.has(place))
   const graded = entries.filter(isGraded)
   const roi = rawRoi(entries.filter(isSettled))
-  const scores = scoresOf(graded, otherThanDefault)
-  const summary = summaryOf(graded)
+  const scores = bothScores(graded, otherThanDefault)
+  const summary = summarise(graded)
   const breakdown = breakDown(entries)
   return {
     ...(label === undefined ? {} : { label }),
-    record: recordOf(entries),
+    record: countResults(entries),
     raw_roi: roi,
     by_stake: byStake(entries),
     ...scores,
@@ -228,8 +228,8 @@ export function auditCards(cards: readonly Card[], context: AuditedAs = {}): Aud
     breakdown,
     findings: recordFindings(cards),
     coverage: countCoverage(cards, { duplicates, unconfirmed }),
-    verdict: verdictOf(scores, roi),
-    needs: needsOf(scores.sharp_score),
+    verdict: verdictText(scores, roi),
+    needs: picksStillNeeded(scores.sharp_score),
     picks: cards,
   }
 }

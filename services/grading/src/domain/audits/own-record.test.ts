@@ -13,8 +13,8 @@ import {
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { auditAnswerSchema } from '../../wire/audit.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../markets/pick-request.ts'
-import { FREE_TOLERANCE, findingsOf, freeTolerance } from './record-findings.ts'
-import { sumsOf } from './verify-audit.ts'
+import { FREE_TOLERANCE, findDifferences, freeTolerance } from './record-findings.ts'
+import { checkSums } from './verify-audit.ts'
 
 const HIDDEN = { feed: 'football-data', isRedistributable: false, isSynthetic: false }
 
@@ -58,7 +58,7 @@ async function auditOf(header: string, rows: readonly string[]): Promise<AuditAn
   const { grader } = await ledger()
   const audit = await grader.audit({ picks: picksOf(header, rows) })
   const sent = auditAnswerSchema.parse(JSON.parse(JSON.stringify(audit)))
-  expect(sumsOf(sent).filter(({ holds }) => !holds)).toEqual([])
+  expect(checkSums(sent).filter(({ holds }) => !holds)).toEqual([])
   return sent
 }
 
@@ -189,7 +189,7 @@ describe('G16: an audit by groups and by stakes, beside the flat figures', async
         findings: [{ pick: 0, kind: 'result', stated: 'won', ledger: 'lost', message: '' }],
       },
     ]
-    for (const each of bent) expect(sumsOf(each).filter(({ holds }) => !holds)).toHaveLength(1)
+    for (const each of bent) expect(checkSums(each).filter(({ holds }) => !holds)).toHaveLength(1)
   })
 })
 
@@ -214,6 +214,6 @@ describe('G14: a free look tells a wrong closing price, and gives no hidden pric
   })
 
   test('an audit tells the same price by the narrow limit', () => {
-    expect(findingsOf(card, { closing_odds: 2.14 })).toMatchObject([{ ledger: '2.05' }])
+    expect(findDifferences(card, { closing_odds: 2.14 })).toMatchObject([{ ledger: '2.05' }])
   })
 })

@@ -120,7 +120,7 @@ function profitFinding(
 }
 
 /** What does not agree between a card and the record of its bet. */
-export function findingsOf(
+export function findDifferences(
   card: Card,
   own: OwnRecord | undefined = card.pick.own,
   tolerance: ClosingTolerance = { above: CLOSING_TOLERANCE, below: CLOSING_TOLERANCE },
@@ -135,4 +135,4 @@ export function findingsOf(
 
 /** The findings of a slate, by the places of their cards. */
 export const recordFindings = (cards: readonly Card[]): readonly RecordFinding[] =>
-  cards.flatMap((card, pick) => findingsOf(card).map((found) => ({ pick, ...found })))
+  cards.flatMap((card, pick) => findDifferences(card).map((found) => ({ pick, ...found })))

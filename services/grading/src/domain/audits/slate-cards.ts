@@ -5,9 +5,9 @@
 import type { UncertainBet } from '@tallystick/odds'
 import { getOrMake } from '@tallystick/service-kit'
 import type { Card, GradedCard, Scoreboard } from '../../wire/cards.ts'
-import { eventPathOf, marketShape } from '../markets/markets.ts'
+import { eventPathIn, marketShape } from '../markets/markets.ts'
 import { readMarketPath } from '../markets/parse-market.ts'
-import { groupsOf } from './audit-groups.ts'
+import { cardGroups } from './audit-groups.ts'
 
 /** A card, and what it depends on. */
 export type SlateCard<Some extends Card = Card> = Pick<
@@ -24,7 +24,7 @@ export type SlateCard<Some extends Card = Card> = Pick<
   /** The share of its stake that was not refunded. */
   readonly stood: number
   /** Its group in each dimension. */
-  readonly groups: ReturnType<typeof groupsOf>
+  readonly groups: ReturnType<typeof cardGroups>
 }
 
 /** A card with a result other than void. */
@@ -44,34 +44,34 @@ const settledReturn = (scoreboard: Scoreboard | undefined): number | undefined =
 /** The legs of a parlay or the halves of an each-way bet. */
 const legsOn = (card: Card) => (card.outcome === 'GRADED' ? (card.close.legs ?? []) : [])
 
-function eventsOf(card: Card): readonly string[] {
+function eventPaths(card: Card): readonly string[] {
   const legs = legsOn(card)
   return legs.length > 0
-    ? legs.map(({ market }) => eventPathOf(market))
-    : [eventPathOf(card.pick.market)]
+    ? legs.map(({ market }) => eventPathIn(market))
+    : [eventPathIn(card.pick.market)]
 }
 
 /** Each name's root in a forest that `link` grows together. */
 function createForest() {
   const parents = new Map<string, string>()
-  const rootOf = (name: string): string => {
+  const findRoot = (name: string): string => {
     let root = name
     for (let next = parents.get(root); next !== undefined; next = parents.get(root)) root = next
     return root
   }
   return {
-    rootOf,
+    rootOf: findRoot,
     link: (first: string, second: string): void => {
-      const [left, right] = [rootOf(first), rootOf(second)]
+      const [left, right] = [findRoot(first), findRoot(second)]
       if (left !== right) parents.set(left, right)
     },
   }
 }
 
 /** Selections exclude each other if their prices form one book; two double chances overlap, and so do two places. */
-function bookOf(card: Card): string | undefined {
+function bookName(card: Card): string | undefined {
   const { market } = card.pick
-  const path = market.slice(eventPathOf(market).length + 1)
+  const path = market.slice(eventPathIn(market).length + 1)
   if (!path.includes('/') || legsOn(card).length > 0) return undefined
   const { type } = readMarketPath(path)
   return marketShape(type).isOneBook && type !== 'place' ? market : undefined
@@ -88,7 +88,7 @@ function stoodShare(card: Card): number {
 /** The cards of a slate; a bet across several events merges them into one. */
 export function slateCards(cards: readonly Card[]): readonly SlateCard[] {
   const forest = createForest()
-  const events = cards.map(eventsOf)
+  const events = cards.map(eventPaths)
   for (const [first = '', ...others] of events)
     for (const other of others) forest.link(first, other)
   return cards.map((card, place) => {
@@ -97,13 +97,13 @@ export function slateCards(cards: readonly Card[]): readonly SlateCard[] {
     return {
       card,
       event: forest.rootOf(first),
-      market: bookOf(card),
+      market: bookName(card),
       selection: pick.selection,
       odds: taken?.pays ?? taken?.odds ?? Number.NaN,
       clv: card.outcome === 'GRADED' ? (card.clv.fair ?? card.clv.price) : 0,
       returnUnits: taken && settledReturn(scoreboard),
       stood: stoodShare(card),
-      groups: groupsOf(card),
+      groups: cardGroups(card),
     }
   })
 }
@@ -122,5 +122,5 @@ export function returnsByEvent(settled: readonly SettledCard[]) {
   return [...events.values()]
 }
 
-export const profitOf = (settled: readonly SettledCard[]): number =>
+export const sumProfit = (settled: readonly SettledCard[]): number =>
   settled.reduce((sum, { returnUnits }) => sum + returnUnits, 0)

@@ -16,14 +16,14 @@ import { type FoundNames, resolveEvents } from '../markets/find-events.ts'
 import { eventPath } from '../markets/markets.ts'
 import {
   type AskedPick,
-  legsOf,
+  legsIn,
   type MatchChoice,
   type SinglePick,
 } from '../markets/pick-request.ts'
 import { isLeagueUncompared } from '../markets/team-names.ts'
 import { auditContext } from './audit-context.ts'
 import { auditCards } from './audit-picks.ts'
-import { type Found, findingsOf, freeTolerance } from './record-findings.ts'
+import { type Found, findDifferences, freeTolerance } from './record-findings.ts'
 
 export type AuditRequest = {
   readonly picks: readonly AskedPick[]
@@ -75,16 +75,16 @@ async function singleCards(
 const cardsOnly = (priced: readonly PricedCard[]): readonly Card[] => priced.map(({ card }) => card)
 
 /** Cards of picks in order; a parlay's is made of its legs'. */
-async function cardsOf(
+async function makeCards(
   parts: Parts,
   askedPicks: readonly AskedPick[],
   request: Request,
 ): Promise<readonly PricedCard[]> {
-  const singles = await singleCards(parts, askedPicks.flatMap(legsOf), request)
+  const singles = await singleCards(parts, askedPicks.flatMap(legsIn), request)
   if (singles.length === askedPicks.length) return singles
   let from = 0
   return askedPicks.map((pick) => {
-    const cards = singles.slice(from, from + legsOf(pick).length)
+    const cards = singles.slice(from, from + legsIn(pick).length)
     from += cards.length
     const [single] = cards
     if (pick.kind === 'parlay') return gradeParlay(pick, cards, request.figures)
@@ -94,7 +94,7 @@ async function cardsOf(
 }
 
 async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Promise<Card> {
-  const [priced] = await cardsOf(parts, [pick], await openRequest(parts, nowSeconds))
+  const [priced] = await makeCards(parts, [pick], await openRequest(parts, nowSeconds))
   if (priced === undefined) throw new Error('one pick gave no card')
   return priced.card
 }
@@ -103,10 +103,10 @@ async function cardOfOne(parts: Parts, pick: AskedPick, nowSeconds?: number): Pr
 const withOwnRecord = (card: Card, own: OwnRecord | undefined): Card =>
   own === undefined ? card : { ...card, pick: { ...card.pick, own } }
 
-async function auditOf(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
+async function makeAudit(parts: Parts, { picks, label }: AuditRequest): Promise<AuditAnswer> {
   const request = await openRequest(parts)
-  const cards = cardsOnly(await cardsOf(parts, picks, request))
-  const singles = await resolveEvents(parts.store, picks.flatMap(legsOf), request.names)
+  const cards = cardsOnly(await makeCards(parts, picks, request))
+  const singles = await resolveEvents(parts.store, picks.flatMap(legsIn), request.names)
   const isOut = (place: number): boolean =>
     cards[place] !== undefined && isUnconfirmed(cards[place])
   const context = { label, ...auditContext({ picks, singles, isOut }) }
@@ -133,13 +133,13 @@ async function lookFindings(
   { store }: Parts,
   priced: PricedCard,
   pick: AskedPick,
-): Promise<ReturnType<typeof findingsOf>> {
+): Promise<ReturnType<typeof findDifferences>> {
   const { card } = priced
   const leagues = leagueFindings(priced, pick)
   if (pick.own === undefined) return leagues
   const close = card.outcome === 'GRADED' ? card.close.record.hash : ''
   const secret = await store.payerTag(`look ${close} ${card.pick.market} ${card.pick.selection}`)
-  return [...leagues, ...findingsOf(card, pick.own, freeTolerance(secret))]
+  return [...leagues, ...findDifferences(card, pick.own, freeTolerance(secret))]
 }
 
 export type SlateGrader = ReturnType<typeof createSlateGrader>
@@ -153,10 +153,10 @@ export function createSlateGrader(store: LedgerReader) {
     cardOfOne: (pick: AskedPick, nowSeconds?: number): Promise<Card> =>
       cardOfOne(parts, pick, nowSeconds),
     /** Grades up to 1,000 picks. Changes nothing: audits never commit. */
-    audit: (request: AuditRequest): Promise<AuditAnswer> => auditOf(parts, request),
+    audit: (request: AuditRequest): Promise<AuditAnswer> => makeAudit(parts, request),
     /** The cards that an audit of a few picks would have: they say what would become of each pick, never its grade. */
     preview: async (picks: readonly AskedPick[]): Promise<readonly PricedCard[]> =>
-      cardsOf(parts, picks, await openRequest(parts)),
+      makeCards(parts, picks, await openRequest(parts)),
     /** The bets that a pick's names may mean, if it is not clear which match; a free look asks. */
     matchChoices: async (pick: SinglePick): Promise<readonly MatchChoice[]> => {
       const [found] = await resolveEvents(store, [pick])

@@ -10,7 +10,7 @@ import {
 } from '../../testing/samples.fixture.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { PublicEntry } from '../../wire/ledger.ts'
-import { checkClose, closesOf, sumsOf } from './verify-audit.ts'
+import { checkClose, checkSums, namedEntries } from './verify-audit.ts'
 
 const HIDDEN = { feed: 'secret', isRedistributable: false, isSynthetic: false }
 const other = sampleEvent({ path: 'soccer/epl.20260601.liv-mun', home: 'Liverpool' })
@@ -54,19 +54,19 @@ async function audited() {
 
 test('G5: an audit’s figures are what its cards add up to; one changed figure is found', async () => {
   const { audit } = await audited()
-  expect(sumsOf(audit).filter(({ holds }) => !holds)).toEqual([])
+  expect(checkSums(audit).filter(({ holds }) => !holds)).toEqual([])
   const changed: AuditAnswer = { ...audit, raw_roi: { ...audit.raw_roi, profit: 99 } }
-  expect(sumsOf(changed).filter(({ holds }) => !holds)).toHaveLength(1)
+  expect(checkSums(changed).filter(({ holds }) => !holds)).toHaveLength(1)
   const [first, ...rest] = audit.picks
   if (first?.outcome !== 'GRADED') throw new Error('the first pick has no grade')
   const bent = { ...first, clv: { ...first.clv, fair: 0.5 } }
-  expect(sumsOf({ ...audit, picks: [bent, ...rest] }).some(({ holds }) => !holds)).toBe(true)
+  expect(checkSums({ ...audit, picks: [bent, ...rest] }).some(({ holds }) => !holds)).toBe(true)
 })
 
 test('every closing price of an audit is in the entry that its card names: halves and legs too, hidden ones said so', async () => {
   const { audit, entryOf } = await audited()
   const outcomes = await Promise.all(
-    closesOf(audit).map(async ({ seq, cards }) => {
+    namedEntries(audit).map(async ({ seq, cards }) => {
       const entry = await entryOf(seq)
       return cards.map((close) => checkClose(close, entry))
     }),
@@ -83,7 +83,7 @@ test('every closing price of an audit is in the entry that its card names: halve
 
 test('an attack: a card with another price, or with the hash of another entry, fails', async () => {
   const { audit, entryOf } = await audited()
-  const [first] = closesOf(audit)
+  const [first] = namedEntries(audit)
   const [close] = first?.cards ?? []
   if (first === undefined || close === undefined) throw new Error('the audit has no close')
   const entry = await entryOf(first.seq)

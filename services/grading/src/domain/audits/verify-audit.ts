@@ -8,7 +8,7 @@ import type { PublicEntry } from '../../wire/ledger.ts'
 import { isUnconfirmed } from '../closes/far-price.ts'
 import type { EntryPrices } from '../closes/ledger-entry.ts'
 import type { EntryCheck } from '../closes/verify-entry.ts'
-import { DIMENSIONS, groupsOf } from './audit-groups.ts'
+import { cardGroups, DIMENSIONS } from './audit-groups.ts'
 import { recordFindings } from './record-findings.ts'
 
 /** A price on a card, and the entry it came from. */
@@ -23,7 +23,7 @@ type ShownClose = {
 const isGraded = (card: Card): card is GradedCard => card.outcome === 'GRADED'
 
 /** A market within its event. */
-const pathOf = (market: string): string => market.split('/').slice(2).join('/')
+const marketWithin = (market: string): string => market.split('/').slice(2).join('/')
 
 /** The same market at another line: the last part of its key, before any participant. */
 const atLine = (market: string, line: number): string =>
@@ -47,7 +47,7 @@ function shownCloses({ close, pick }: GradedCard): readonly ShownClose[] {
 }
 
 /** Every entry that an audit's cards name, once each, with what the cards say about it. */
-export function closesOf({ picks }: Pick<AuditAnswer, 'picks'>) {
+export function namedEntries({ picks }: Pick<AuditAnswer, 'picks'>) {
   const closes = picks.filter(isGraded).flatMap(shownCloses)
   const bySeq = new Map<number, ShownClose[]>()
   for (const close of closes) {
@@ -65,7 +65,7 @@ export function checkClose(close: ShownClose, { entry, hash }: PublicEntry): Ent
   const prices = (entry['prices'] ?? []) as readonly Partial<EntryPrices>[]
   const isRecorded = prices.some(
     ({ book, market, odds }) =>
-      market === pathOf(close.market) &&
+      market === marketWithin(close.market) &&
       (close.book === undefined || book === close.book) &&
       Number(odds?.[close.selection]) === close.odds,
   )
@@ -85,12 +85,12 @@ const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 
 /** A card's return per unit, if it has a result other than void. */
-const returnOf = ({ scoreboard }: Card): readonly number[] =>
+const cardReturn = ({ scoreboard }: Card): readonly number[] =>
   scoreboard === undefined || scoreboard.status === 'pending' || scoreboard.status === 'void'
     ? []
     : [scoreboard.return_units]
 
-const valueOf = ({ clv }: GradedCard): number => clv.fair ?? clv.price
+const cardValue = ({ clv }: GradedCard): number => clv.fair ?? clv.price
 
 /** The same at the stakes of the record. */
 function sumsByStake(cards: readonly Card[], figures: AuditAnswer['by_stake']): boolean {
@@ -105,8 +105,8 @@ function sumsByStake(cards: readonly Card[], figures: AuditAnswer['by_stake']): 
     const all = sum(parts.map(({ stake, value }) => stake * value))
     return { whole, all, mean: whole === 0 ? null : all / whole }
   }
-  const returns = weighted(weigh(returnOf))
-  const values = weighted(weigh((card) => (isGraded(card) ? [valueOf(card)] : [])))
+  const returns = weighted(weigh(cardReturn))
+  const values = weighted(weigh((card) => (isGraded(card) ? [cardValue(card)] : [])))
   return (
     figures.picks === staked.length &&
     isNear(figures.staked, returns.whole) &&
@@ -120,12 +120,12 @@ function sumsByStake(cards: readonly Card[], figures: AuditAnswer['by_stake']): 
 function groupsAddUp(cards: readonly Card[], breakdown: AuditAnswer['breakdown']): boolean {
   return DIMENSIONS.every((dimension) => {
     const rows = breakdown[dimension]
-    const names = new Set(cards.map((card) => groupsOf(card)[dimension]))
+    const names = new Set(cards.map((card) => cardGroups(card)[dimension]))
     return (
       rows.length === names.size &&
       rows.every((row) => {
-        const own = cards.filter((card) => groupsOf(card)[dimension] === row.name)
-        const returns = own.flatMap(returnOf)
+        const own = cards.filter((card) => cardGroups(card)[dimension] === row.name)
+        const returns = own.flatMap(cardReturn)
         const graded = own.filter(isGraded)
         return (
           row.picks === own.length &&
@@ -133,7 +133,7 @@ function groupsAddUp(cards: readonly Card[], breakdown: AuditAnswer['breakdown']
           row.staked === returns.length &&
           isNear(row.profit, sum(returns)) &&
           isNear(row.pct, mean(returns)) &&
-          isNear(row.mean_clv, mean(graded.map(valueOf))) &&
+          isNear(row.mean_clv, mean(graded.map(cardValue))) &&
           sumsByStake(own, row.by_stake)
         )
       })
@@ -145,7 +145,7 @@ const findingText = ({ kind, ledger, pick, stated }: RecordFinding): string =>
   [pick, kind, stated, ledger].join(' ')
 
 /** The figures that the cards add up to, and whether the audit gives the same. */
-export function sumsOf(
+export function checkSums(
   audit: AuditAnswer,
 ): readonly { readonly name: string; readonly holds: boolean }[] {
   const { breakdown, coverage, findings, picks, raw_roi: roi, summary } = audit
@@ -154,7 +154,7 @@ export function sumsOf(
   const left = new Set([...coverage.duplicates, ...unconfirmed])
   const counted = picks.filter((_card, place) => !left.has(place))
   const covered = picks.filter((card) => !isUnconfirmed(card))
-  const returns = counted.flatMap(returnOf)
+  const returns = counted.flatMap(cardReturn)
   const sums = {
     'The cards add up to the coverage':
       coverage.picks === covered.length &&
@@ -164,7 +164,7 @@ export function sumsOf(
       isNear(roi.profit, sum(returns)) && isNear(roi.pct, mean(returns)),
     'The cards’ values have that mean': isNear(
       summary.mean_clv,
-      mean(counted.filter(isGraded).map(valueOf)),
+      mean(counted.filter(isGraded).map(cardValue)),
     ),
     'Each card’s value follows from its price and its probability': graded.every(
       ({ clv, close, taken }) =>

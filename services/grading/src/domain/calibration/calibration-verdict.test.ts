@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { countEvent } from '../../testing/samples.fixture.ts'
-import { refundStatement, verdictOf } from './calibration-verdict.ts'
+import { columnVerdict, refundStatement } from './calibration-verdict.ts'
 import { calibrationColumn, publishedColumn } from './truth-rows.ts'
 import { emptyTruth, type SettledRow, toMicro } from './truth-table.ts'
 
 const total = { n: 12_000, events: 2_000, roi: -0.02 }
 const line = { slope: 1.03, intercept: -0.001, slope_se: 0.022, intercept_se: 0.002 }
 const chance = (p: number) => ({ chi_square: 1, degrees: 2, p })
-const verdict = (over: Partial<Parameters<typeof verdictOf>[0]>) =>
-  verdictOf({ total, line, joint: { gaps: chance(0.5), line: chance(0.5) }, ...over })
+const verdict = (over: Partial<Parameters<typeof columnVerdict>[0]>) =>
+  columnVerdict({ total, line, joint: { gaps: chance(0.5), line: chance(0.5) }, ...over })
 
 describe('the verdict on a column', () => {
   test('G17: by all gaps at once and by slope and intercept at once, each at 2.5 %', () => {

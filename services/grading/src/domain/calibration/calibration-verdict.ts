@@ -15,21 +15,21 @@ const SLOPE_WIDTH_MAX = 0.5
 export const CHANCE_MIN = 0.025
 
 /** Which way the line departs from return = value. */
-function directionOf({ intercept, intercept_se: error, slope }: CalibrationLine) {
+function missDirection({ intercept, intercept_se: error, slope }: CalibrationLine) {
   const isInterceptNone = Math.abs(intercept) <= DEVIATIONS_95 * error
   const isTooMuch = isInterceptNone ? slope < 1 : intercept < 0
   return isTooMuch ? 'promised_too_much' : 'promised_too_little'
 }
 
 /** The verdict on a column, by all its gaps at once and by slope and intercept at once. */
-export function verdictOf(
+export function columnVerdict(
   column: Pick<CalibrationColumn, 'joint' | 'line' | 'total'>,
 ): CalibrationColumn['verdict'] {
   const { joint, line, total } = column
   if (total.n === 0) return 'none'
   const isFew = total.events < EVENTS_MIN || line === null || joint === null
   if (isFew || DEVIATIONS_95 * line.slope_se > SLOPE_WIDTH_MAX) return 'too_few'
-  if (joint.line.p < CHANCE_MIN) return directionOf(line)
+  if (joint.line.p < CHANCE_MIN) return missDirection(line)
   return joint.gaps.p < CHANCE_MIN ? 'uneven' : 'came_true'
 }
 

@@ -3,7 +3,7 @@ import { getOrMake } from '@tallystick/service-kit'
 import type { CalibrationAnswer, CalibrationFilters } from '../../wire/calibration.ts'
 import { basisSchema, type CardCalibration, populationSchema } from '../../wire/cards.ts'
 import type { GradingStore } from '../closes/grading-store.ts'
-import { hexOf } from '../closes/ledger-entry.ts'
+import { toHex } from '../closes/ledger-entry.ts'
 import type { GradeContext } from '../grading/grade-pick.ts'
 import { CHANCE_MIN } from './calibration-verdict.ts'
 import { REFERENCE_STUDY } from './reference-study.ts'
@@ -60,7 +60,7 @@ export async function calibrationAnswer(
           .map((basis) => publishedColumn(calibrationColumn(truth, { population, basis, scope }))),
       ),
     scopes: scopes.toSorted(),
-    ledger: { as_of_seq: head.size, root: hexOf(head.rootHash) },
+    ledger: { as_of_seq: head.size, root: toHex(head.rootHash) },
     low_sample_width: LOW_SAMPLE_WIDTH,
     low_sample_below: LOW_SAMPLE_BELOW,
     chance_min: CHANCE_MIN,

@@ -13,9 +13,9 @@ import {
   bestClose,
   type FairClose,
   fairClose,
-  fairProbabilityOf,
+  fairProbabilityIn,
 } from '../closes/reference-close.ts'
-import { returnOf, settleSelection } from '../closes/settle-selection.ts'
+import { returnAt, settleSelection } from '../closes/settle-selection.ts'
 import { type EventMarket, marketFamily } from '../markets/markets.ts'
 import { parseMarket } from '../markets/parse-market.ts'
 import { SCOPE_SYNTHETIC, type SettledRow, toMicro } from './truth-table.ts'
@@ -27,7 +27,7 @@ type Counted = {
   readonly fair: (FairClose | undefined)[]
 }
 
-function fairOf({ fair, state }: Counted, close: CloseRecord): FairClose | undefined {
+function readFair({ fair, state }: Counted, close: CloseRecord): FairClose | undefined {
   const place = state.closes.indexOf(close)
   if (!(place in fair)) fair[place] = fairClose(close, 'power')
   return fair[place]
@@ -54,14 +54,14 @@ function addRows(rows: SettledRow[], counted: Counted, pick: PricedSelection): v
   // Made-up prices never mix with real ones: their rows have scopes of their own.
   const scope = close.isSynthetic ? `${SCOPE_SYNTHETIC}/${pick.scope}` : pick.scope
   const { result } = settled
-  const returnMicro = toMicro(returnOf(settled, taken))
+  const returnMicro = toMicro(returnAt(settled, taken))
   const addRow = (basis: GradeBasis, fairProbability: number | undefined): void => {
     const { band, value } = bandPrice({ taken, close: closing, fairProbability })
     rows.push({ population, scope, result, returnMicro, basis, band, clvMicro: toMicro(value) })
   }
   // Every pick also gets a letter on price alone; otherwise this column would be a small sample of odd markets.
   addRow('price', undefined)
-  const fairProbability = fairProbabilityOf(fairOf(counted, close), selection)
+  const fairProbability = fairProbabilityIn(readFair(counted, close), selection)
   if (fairProbability !== undefined) addRow('fair', fairProbability)
 }
 

@@ -9,8 +9,8 @@ import type { ReferenceStudy } from '../../wire/calibration.ts'
 import { applyEntry } from '../closes/apply-entry.ts'
 import type { EventState } from '../closes/event-state.ts'
 import type { GradingStore } from '../closes/grading-store.ts'
-import { fairClose, fairProbabilityOf } from '../closes/reference-close.ts'
-import { returnOf, settleSelection } from '../closes/settle-selection.ts'
+import { fairClose, fairProbabilityIn } from '../closes/reference-close.ts'
+import { returnAt, settleSelection } from '../closes/settle-selection.ts'
 import study from './reference-study.json' with { type: 'json' }
 import { calibrationColumn } from './truth-rows.ts'
 import type { TruthTable } from './truth-table.ts'
@@ -60,7 +60,7 @@ const studied = (group: {
   gap_z: rounded(group.gap, 1),
 })
 
-function bandsOf(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['bands'] {
+function studyBands(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['bands'] {
   const column = calibrationColumn(truth, { population: 'mechanical', basis, scope: 'all' })
   return column.bands.map(({ band, expected_roi: promised, gap_z: gap, n, roi, roi_ci95 }) => ({
     band,
@@ -69,7 +69,7 @@ function bandsOf(truth: TruthTable, basis: 'fair' | 'price'): ReferenceStudy['ba
   }))
 }
 
-function lineOf(truth: TruthTable, scope: string): ReferenceStudy['lines'][number] {
+function studyLine(truth: TruthTable, scope: string): ReferenceStudy['lines'][number] {
   const column = calibrationColumn(truth, { population: 'mechanical', basis: 'fair', scope })
   const { joint, line, refunded, total, verdict } = column
   return {
@@ -102,8 +102,8 @@ function closingOfEvent(state: EventState) {
       if (settled === undefined || settled.result === 'void') continue
       const sums = getOrMake(byScope, scope, () => ({ count: 0, promised: 0, returned: 0 }))
       sums.count += 1
-      sums.promised += odds * (fairProbabilityOf(fair, selection) ?? 0) - 1
-      sums.returned += returnOf(settled, odds)
+      sums.promised += odds * (fairProbabilityIn(fair, selection) ?? 0) - 1
+      sums.returned += returnAt(settled, odds)
     }
   }
   return byScope
@@ -127,11 +127,14 @@ async function closingSums(
   return sums
 }
 
-function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy['closing'][number] {
-  const meanOf = (sumOf: (event: EventSums) => number) =>
+function studyClosing(
+  scope: string,
+  events: readonly EventSums[],
+): ReferenceStudy['closing'][number] {
+  const eventMean = (sumOf: (event: EventSums) => number) =>
     clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: sumOf(event) }))))
-  const roi = meanOf(({ returned }) => returned)
-  const gap = meanOf(({ promised, returned }) => returned - promised)
+  const roi = eventMean(({ returned }) => returned)
+  const gap = eventMean(({ promised, returned }) => returned - promised)
   const n = events.reduce((sum, { count }) => sum + count, 0)
   const figures = studied({
     n,
@@ -144,17 +147,17 @@ function closingOf(scope: string, events: readonly EventSums[]): ReferenceStudy[
 }
 
 /** The study of a ledger; parts without a pick are left out. */
-export async function studyOf(
+export async function makeStudy(
   store: Pick<GradingStore, 'entries' | 'head' | 'truth'>,
 ): Promise<Omit<ReferenceStudy, 'label' | 'files' | 'document'>> {
   const truth = await store.truth()
   const closing = await closingSums(store)
   return {
-    bands: [...bandsOf(truth, 'fair'), ...bandsOf(truth, 'price')].filter(({ n }) => n > 0),
-    lines: EARLY_SCOPES.map((scope) => lineOf(truth, scope)).filter(({ n }) => n > 0),
+    bands: [...studyBands(truth, 'fair'), ...studyBands(truth, 'price')].filter(({ n }) => n > 0),
+    lines: EARLY_SCOPES.map((scope) => studyLine(truth, scope)).filter(({ n }) => n > 0),
     closing: CLOSING_SCOPES.flatMap((scope) => {
       const sums = closing.get(scope)
-      return sums === undefined ? [] : [closingOf(scope, sums)]
+      return sums === undefined ? [] : [studyClosing(scope, sums)]
     }),
   }
 }

@@ -12,7 +12,7 @@ import type {
   CalibrationRow,
   CalibrationTest,
 } from '../../wire/calibration.ts'
-import { EVENTS_MIN, refundStatement, verdictOf } from './calibration-verdict.ts'
+import { columnVerdict, EVENTS_MIN, refundStatement } from './calibration-verdict.ts'
 import {
   bandKey,
   type Cell,
@@ -198,7 +198,7 @@ export function calibrationColumn(truth: TruthTable, column: Column): Calibratio
     total,
     line,
     joint,
-    verdict: verdictOf({ total, line, joint }),
+    verdict: columnVerdict({ total, line, joint }),
     refunded,
     statement: refundStatement(refunded),
   }
@@ -249,12 +249,12 @@ export function publishedRow(row: CalibrationRow): CalibrationRow {
 }
 
 /** The power of ten at or below a standard error, but never finer than one unit over all picks, even for a perfect fit. */
-const stepOf = (standardError: number, n: number): number =>
+const roundingStep = (standardError: number, n: number): number =>
   Math.max(10 ** Math.floor(Math.log10(standardError)), RETURN_UNITS / n)
 
 function publishedLine(line: CalibrationLine, n: number): CalibrationLine {
   const { intercept, intercept_se: interceptError, slope, slope_se: slopeError } = line
-  const [slopeStep, interceptStep] = [stepOf(slopeError, n), stepOf(interceptError, n)]
+  const [slopeStep, interceptStep] = [roundingStep(slopeError, n), roundingStep(interceptError, n)]
   return {
     slope: inSteps(slope, slopeStep),
     intercept: inSteps(intercept, interceptStep),

@@ -107,7 +107,7 @@ const copyOfMoments = ({ clusters, first, second }: MomentSums): MomentSums => (
 })
 
 /** A cell to add to: a table's own cells never change, so another table may share them. */
-export const copyOfCell = ({ gaps, moments, results }: Cell): Cell => ({
+export const copyCell = ({ gaps, moments, results }: Cell): Cell => ({
   results: { ...results },
   moments: copyOfMoments(moments),
   gaps: copyOfMoments(gaps),

@@ -10,7 +10,7 @@ import {
   BAND_QUANTITIES,
   bandKey,
   type Column,
-  copyOfCell,
+  copyCell,
   LINE_QUANTITIES,
   lineKey,
   type MutableTruth,
@@ -52,7 +52,7 @@ class BandTally {
 
   /** Adds the band to the cell under a key, which it returns. */
   mergeInto(truth: MutableTruth, key: string): string {
-    const sums = copyOfCell(truth.cells.get(key) ?? noBand())
+    const sums = copyCell(truth.cells.get(key) ?? noBand())
     this.#moments.mergeInto(sums.moments)
     for (const [place, result] of RESULTS.entries())
       sums.results[result] += this.#results[place] ?? 0
@@ -122,7 +122,7 @@ class ColumnTally {
   /** Adds the column to the table; returns the keys of its cells. */
   mergeInto(truth: MutableTruth): readonly string[] {
     const key = lineKey(this.#column)
-    const sums = copyOfCell(truth.cells.get(key) ?? noLine())
+    const sums = copyCell(truth.cells.get(key) ?? noLine())
     this.#moments.mergeInto(sums.moments)
     this.#gaps.mergeInto(sums.gaps)
     if (sums.moments.clusters === 0) truth.cells.delete(key)

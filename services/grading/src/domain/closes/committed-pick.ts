@@ -37,11 +37,11 @@ export function committedForm(opening: PickOpening): CommittedForm {
 }
 
 /** The commitment to a pick: SHA-256 of the RFC 8785 JSON of what may be shown of it, hex. */
-export const commitmentOf = (opening: PickOpening): string =>
+export const commitmentHash = (opening: PickOpening): string =>
   preimageHash(canonicalJson(committedForm(opening)))
 
 /** Why a committed pick, taken alone, does not count; undefined if it does (G6). */
-export function refusalOf(
+export function whyNotCounted(
   { startAtSeconds }: EarliestStart,
   { opening }: Pick<CommittedPick, 'opening'>,
 ): Exclude<NotCountedReason, 'not_kept' | 'repeated_selection'> | undefined {
@@ -66,7 +66,7 @@ type Counted = Map<string, number>
 /** Takes the next pick in the order of the ledger; says whether it counts. */
 function take(counted: Counted, start: EarliestStart, pick: CommittedPick): boolean {
   const key = repeatKey(pick.opening)
-  if (counted.has(key) || refusalOf(start, pick) !== undefined) return false
+  if (counted.has(key) || whyNotCounted(start, pick) !== undefined) return false
   counted.set(key, pick.seq)
   return true
 }

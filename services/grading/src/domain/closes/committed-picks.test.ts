@@ -13,7 +13,7 @@ import {
   scored,
 } from '../../testing/samples.fixture.ts'
 import { coverageAnswer } from '../markets/coverage.ts'
-import { commitmentOf } from './committed-pick.ts'
+import { commitmentHash } from './committed-pick.ts'
 import type { PickOpening } from './pick-opening.ts'
 
 async function graderBeforeStart() {
@@ -174,7 +174,9 @@ describe('G7: what is public', () => {
     expect(JSON.stringify(hidden)).not.toContain('2.2')
     clock.advanceMs(86_400_000)
     const shown = await grader.publicEntry(1)
-    expect(commitmentOf(shown?.opened as unknown as PickOpening)).toBe(shown?.entry?.['commitment'])
+    expect(commitmentHash(shown?.opened as unknown as PickOpening)).toBe(
+      shown?.entry?.['commitment'],
+    )
     expect(JSON.stringify(shown)).not.toContain('0xPayer')
   })
 

@@ -4,12 +4,12 @@
  */
 import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { TruthTally } from '../calibration/truth-tally.ts'
-import { eventPathOf } from '../markets/markets.ts'
+import { eventPathIn } from '../markets/markets.ts'
 import { addIngested, advanceEvent, isNews, NOTHING_INGESTED, recount } from './advance-event.ts'
-import { commitmentOf } from './committed-pick.ts'
+import { commitmentHash } from './committed-pick.ts'
 import type { EventState } from './event-state.ts'
 import type { IngestBatch, IngestOutcome, StoredPick } from './grading-store.ts'
-import { hexOf, type LedgerEntry, saltEntry } from './ledger-entry.ts'
+import { type LedgerEntry, saltEntry, toHex } from './ledger-entry.ts'
 import type { Observation } from './observation.ts'
 import type { CommittedPick } from './pick-opening.ts'
 
@@ -74,7 +74,7 @@ export function decideIngest({
         const seq = size + entries.length
         const written = writeEntry(saltEntry(entry, { secret, seq }), path)
         entries.push(written)
-        return { seq, hash: hexOf(written.leafHash) }
+        return { seq, hash: toHex(written.leafHash) }
       },
     })
     outcome = addIngested(outcome, advanced.outcome)
@@ -114,8 +114,8 @@ export function decidePick({
   if (known !== undefined) return { pick: known, isKnown: true }
   if (!commit) return { pick, isKnown: false }
   const { opening } = pick
-  const path = eventPathOf(opening.market)
-  const commitment = commitmentOf(opening)
+  const path = eventPathIn(opening.market)
+  const commitment = commitmentHash(opening)
   const entry = writeEntry({
     type: 'pick',
     commitment,

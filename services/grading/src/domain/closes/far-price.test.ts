@@ -13,7 +13,7 @@ import {
 } from '../../testing/samples.fixture.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import type { Card } from '../../wire/cards.ts'
-import { sumsOf } from '../audits/verify-audit.ts'
+import { checkSums } from '../audits/verify-audit.ts'
 import { DEFAULT_GRADE_OPTIONS, type Parlay, type PickRequest } from '../markets/pick-request.ts'
 import { isUnconfirmed } from './far-price.ts'
 
@@ -109,9 +109,9 @@ describe('G21: a price far from anything recorded', () => {
     expect(sure.coverage).toMatchObject({ picks: 3, graded: 3, unconfirmed: [] })
     expect(sure.record.won).toBe(3)
     for (const audit of [without, added, sure])
-      expect(sumsOf(audit).filter(({ holds }) => !holds)).toEqual([])
+      expect(checkSums(audit).filter(({ holds }) => !holds)).toEqual([])
     const hidden = { ...added, coverage: { ...added.coverage, unconfirmed: [] } }
-    expect(sumsOf(hidden).filter(({ holds }) => !holds)).not.toEqual([])
+    expect(checkSums(hidden).filter(({ holds }) => !holds)).not.toEqual([])
   })
 
   test('a bet that is confirmed the second time counts once, although the first was not', async () => {

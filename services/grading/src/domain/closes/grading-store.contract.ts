@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../../testing/samples.fixture.ts'
-import { commitmentOf } from './committed-pick.ts'
+import { commitmentHash } from './committed-pick.ts'
 import type { EventSearch, GradingStore, StoredPick } from './grading-store.ts'
 import type { PickOpening } from './pick-opening.ts'
 
@@ -182,7 +182,7 @@ export function describeGradingStore(
       expect(kept.seq).toBe(0)
       expect((await store.entry(0))?.entry).toEqual({
         type: 'pick',
-        commitment: commitmentOf(opening),
+        commitment: commitmentHash(opening),
         receivedAtSeconds: opening.receivedAtSeconds,
       })
       const again = await store.keepPick({ ...pickOf('b'), paymentId: 'payment a' }, true)

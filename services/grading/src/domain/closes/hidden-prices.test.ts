@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../../testing/evidence.fixture.ts'
 import { fixtureOf } from '../../testing/grader.fixture.ts'
 import { samplePick, samplePrices, scored } from '../../testing/samples.fixture.ts'
-import { commitmentOf } from './committed-pick.ts'
+import { commitmentHash } from './committed-pick.ts'
 import type { PickOpening } from './pick-opening.ts'
 
 const DAY_MS = 86_400_000
@@ -67,6 +67,6 @@ describe('G14: hidden prices', () => {
     clock.advanceMs(2 * DAY_MS)
     const opened = (await grader.publicEntry(1))?.opened as unknown as PickOpening
     expect(opened).toMatchObject({ bestRecorded: '2.2', isBestOpen: true })
-    expect((await grader.publicEntry(1))?.entry?.['commitment']).toBe(commitmentOf(opened))
+    expect((await grader.publicEntry(1))?.entry?.['commitment']).toBe(commitmentHash(opened))
   })
 })

@@ -16,7 +16,7 @@ import type { EventState } from './event-state.ts'
 import type { CommittedPick } from './pick-opening.ts'
 import type { PriceRecord } from './price-log.ts'
 import { PriceLog } from './price-log.ts'
-import { bestRecorded, priceSeenOf } from './recorded-prices.ts'
+import { bestRecorded, seenPrices } from './recorded-prices.ts'
 
 const start = { startAtSeconds: START_SECONDS, startPrecision: 'second' } as const
 
@@ -165,9 +165,9 @@ test('a polled event with 36,000 prices: a round looks at its new prices, a read
   const at = { market: '1x2/ft', selection: 'home', atSeconds: 36_001 * 60 }
   take()
   expect(bestRecorded(next, at)?.odds).toBe(9)
-  expect(priceSeenOf(next, at)(9, 36_001 * 60)).toBe(true)
-  expect(priceSeenOf(next, at)(9, 35_000 * 60)).toBe(false)
-  expect(priceSeenOf(next, at)(9, undefined)).toBe(true)
+  expect(seenPrices(next, at)(9, 36_001 * 60)).toBe(true)
+  expect(seenPrices(next, at)(9, 35_000 * 60)).toBe(false)
+  expect(seenPrices(next, at)(9, undefined)).toBe(true)
   expect([...next.snapshots.markets]).toEqual(['1x2/ft'])
   expect(take()).toBeLessThanOrEqual(6 * prices.length)
 })

@@ -95,5 +95,5 @@ export function saltEntry(
 }
 
 /** Bytes in lower-case hex, without a copy of them. */
-export const hexOf = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
+export const toHex = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString('hex')

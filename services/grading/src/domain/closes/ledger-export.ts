@@ -2,7 +2,7 @@
 import { createCompactRange, leafHash, openCheckpoint, type TreeHead } from '@tallystick/hashchain'
 import { z } from 'zod'
 import type { GradingStore, LedgerVerdict } from './grading-store.ts'
-import { hexOf } from './ledger-entry.ts'
+import { toHex } from './ledger-entry.ts'
 
 type ExportVerdict =
   | Extract<LedgerVerdict, { kind: 'broken' }>
@@ -37,7 +37,7 @@ function checkHead(
   if (opened.kind !== 'checkpoint') return broken('the checkpoint is not signed by the key')
   const { size, rootHash, origin } = opened.checkpoint
   if (size !== head.size) return broken(`the checkpoint has ${size} entries`, head.size)
-  if (hexOf(rootHash) !== hexOf(head.rootHash))
+  if (toHex(rootHash) !== toHex(head.rootHash))
     return broken('the entries do not hash to the checkpoint')
   return { kind: 'intact', entries: size, origin, verifierKey }
 }
@@ -60,7 +60,7 @@ export async function verifyExport(
     }
     if (read.seq !== range.size) return broken('the entry is gone', range.size)
     const hash = leafHash(new TextEncoder().encode(read.text))
-    if (hexOf(hash) !== read.hash) return broken('its text does not hash to its leaf', read.seq)
+    if (toHex(hash) !== read.hash) return broken('its text does not hash to its leaf', read.seq)
     range.append(hash)
   }
   return verdict ?? broken('there is no checkpoint at the end')

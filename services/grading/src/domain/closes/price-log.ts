@@ -48,7 +48,7 @@ type PriceSource = { readonly feed: string; readonly market: string; readonly bo
 
 const sourceName = ({ book, feed, market }: PriceSource): string => `${feed}|${book}|${market}`
 
-const minuteOf = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
+const minuteAt = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
 
 /** When a price began to stand; a price without a time counts from when it was recorded. */
 const stoodFrom = ({ capturedAtSeconds, recordedAtSeconds }: PriceRecord): number =>
@@ -116,7 +116,7 @@ function addToIndex(index: Index, records: readonly PriceRecord[], place: number
   )
     source.isOrdered = false
   source.places.push(place)
-  if (isTimed) getOrMake(source.byMinute, minuteOf(capturedAtSeconds), () => []).push(place)
+  if (isTimed) getOrMake(source.byMinute, minuteAt(capturedAtSeconds), () => []).push(place)
   getOrMake(index.byMarket, market, () => new Set()).add(name)
   const extremes = getOrMake(index.extremes, market, () => new Map())
   for (const selection in odds)
@@ -206,11 +206,11 @@ export class PriceLog implements Iterable<PriceRecord> {
 
   /** A source's prices in the minute of a moment. */
   ofMinute(source: PriceSource, atSeconds: number): readonly PriceRecord[] {
-    const minute = minuteOf(atSeconds)
+    const minute = minuteAt(atSeconds)
     const index = this.#index
     if (index === undefined)
       return this.#scan(source).filter(
-        ({ capturedAtSeconds: seen }) => seen !== undefined && minuteOf(seen) === minute,
+        ({ capturedAtSeconds: seen }) => seen !== undefined && minuteAt(seen) === minute,
       )
     const places = index.sources.get(sourceName(source))?.byMinute.get(minute) ?? []
     return places.flatMap((place) => this.#at(place) ?? [])

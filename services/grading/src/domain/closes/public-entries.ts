@@ -1,10 +1,10 @@
 /** What anyone may read of the ledger: single entries with proofs, and pages of entries. */
 import type { EntryView, LedgerPage, PublicEntry } from '../../wire/ledger.ts'
-import { eventPathOf } from '../markets/markets.ts'
+import { eventPathIn } from '../markets/markets.ts'
 import { committedForm } from './committed-pick.ts'
 import { hasStarted } from './event-state.ts'
 import type { GradingStore, StoredEntry } from './grading-store.ts'
-import { hexOf, type LedgerEntry } from './ledger-entry.ts'
+import { type LedgerEntry, toHex } from './ledger-entry.ts'
 
 type Parts = {
   readonly store: GradingStore
@@ -28,18 +28,18 @@ function redacted(entry: LedgerEntry): EntryView['redacted'] {
 }
 
 /** The committed pick of an entry, once its event has started. */
-async function openedOf({ store, nowSeconds }: Parts, { entry, seq }: StoredEntry) {
+async function findOpened({ store, nowSeconds }: Parts, { entry, seq }: StoredEntry) {
   const pick = entry.type === 'pick' ? await store.pickBySeq(seq) : undefined
   if (pick === undefined) return undefined
-  const [state] = await store.events([eventPathOf(pick.opening.market)])
+  const [state] = await store.events([eventPathIn(pick.opening.market)])
   const isOpen = state !== undefined && hasStarted(state.info, nowSeconds())
   return isOpen ? committedForm(pick.opening) : undefined
 }
 
-async function viewOf(parts: Parts, stored: StoredEntry): Promise<EntryView> {
+async function makeView(parts: Parts, stored: StoredEntry): Promise<EntryView> {
   const { entry, hash, seq } = stored
   const hidden = redacted(entry)
-  const opened = await openedOf(parts, stored)
+  const opened = await findOpened(parts, stored)
   return {
     seq,
     hash,
@@ -56,8 +56,8 @@ export async function publicEntry(parts: Parts, seq: number): Promise<PublicEntr
   const head = await store.head()
   const proof = await store.inclusionProof(seq, head.size)
   return {
-    ...(await viewOf(parts, stored)),
-    inclusion: { size: head.size, root: hexOf(head.rootHash), proof },
+    ...(await makeView(parts, stored)),
+    inclusion: { size: head.size, root: toHex(head.rootHash), proof },
   }
 }
 
@@ -68,6 +68,6 @@ export async function publicEntries(parts: Parts, before: number | undefined): P
   const entries = []
   const from = Math.max(0, to - LEDGER_PAGE_ENTRIES)
   for await (const stored of parts.store.entries({ from, to }))
-    entries.push(await viewOf(parts, stored))
-  return { size, root: hexOf(rootHash), entries: entries.toReversed() }
+    entries.push(await makeView(parts, stored))
+  return { size, root: toHex(rootHash), entries: entries.toReversed() }
 }

@@ -34,7 +34,7 @@ function standing(
   return lastOfEach([...state.snapshots.standing(market, at), ...state.closes], { market, holds })
 }
 
-const bestOf = (prices: readonly PriceRecord[], selection: string): number =>
+const highestPrice = (prices: readonly PriceRecord[], selection: string): number =>
   prices.reduce((best, { odds }) => Math.max(best, ownValue(odds, selection) ?? 0), 0)
 
 /**
@@ -52,7 +52,7 @@ export function bestRecorded(
   if (state === undefined) return undefined
   const { atSeconds, market, selection } = pick
   const prices = standing(state, market, { atSeconds, by: 'record' })
-  const odds = bestOf(prices, selection)
+  const odds = highestPrice(prices, selection)
   if (odds === 0) return undefined
   return { odds, isOpen: prices.every(({ isRedistributable }) => isRedistributable) }
 }
@@ -61,7 +61,7 @@ export function bestRecorded(
  * Says whether the ledger records such a price as standing at a time (G16); without a time, at any time before the start. A
  * price that its source calls early or closing without a time may have stood at any time.
  */
-export function priceSeenOf(
+export function seenPrices(
   state: Pick<EventState, 'closes' | 'snapshots'>,
   { market, selection }: { readonly market: string; readonly selection: string },
 ): (taken: number, atSeconds: number | undefined) => boolean {
@@ -69,16 +69,16 @@ export function priceSeenOf(
   const early = state.snapshots.extremes(market, selection)
   const timeless = Math.max(
     early.timeless,
-    bestOf(
+    highestPrice(
       closes.filter(({ capturedAtSeconds }) => capturedAtSeconds === undefined),
       selection,
     ),
   )
-  const ever = Math.max(early.highest, bestOf(closes, selection))
+  const ever = Math.max(early.highest, highestPrice(closes, selection))
   return (taken, atSeconds) => {
     if (atSeconds === undefined) return isWithinReach(taken, ever)
     const prices = standing(state, market, { atSeconds, by: 'source' })
-    return isWithinReach(taken, Math.max(timeless, bestOf(prices, selection)))
+    return isWithinReach(taken, Math.max(timeless, highestPrice(prices, selection)))
   }
 }
 

@@ -114,13 +114,13 @@ export type FairClose = Extract<MarginRemoval, { kind: 'fair' | 'improper' }> & 
 }
 
 /** The order of a close's selections, that of its market type. */
-const selectionsOf = (close: CloseRecord): readonly string[] =>
+const closeSelections = (close: CloseRecord): readonly string[] =>
   marketShape(close.type).selections ?? Object.keys(close.odds)
 
 /** Removes a close's margin; undefined if a price is missing or the prices do not form a book. */
 export function fairClose(close: CloseRecord, method: MarginMethod): FairClose | undefined {
   if (!close.isComplete) return undefined
-  const selections = selectionsOf(close)
+  const selections = closeSelections(close)
   if (close.type === 'place') return placeClose(close, selections, method)
   const removal = removeMargin(
     selections.map((selection) => close.odds[selection] ?? Number.NaN),
@@ -160,7 +160,7 @@ function placeClose(
 }
 
 /** A selection's probability at a close without its margin. */
-export function fairProbabilityOf(
+export function fairProbabilityIn(
   fair: FairClose | undefined,
   selection: string,
 ): number | undefined {

@@ -93,6 +93,6 @@ export function settleSelection(
 }
 
 /** Profit per unit of a flat stake at decimal odds. */
-export function returnOf(settled: SelectionResult, odds: number): number {
+export function returnAt(settled: SelectionResult, odds: number): number {
   return settledReturn({ ...settled, odds }).returnUnits
 }

@@ -29,11 +29,11 @@ export function canonicalText(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalText(member)}`).join(',')}}`
 }
 
-const hashOf = (prefix: number, ...parts: readonly Uint8Array[]): Uint8Array =>
+const hashBytes = (prefix: number, ...parts: readonly Uint8Array[]): Uint8Array =>
   sha256(concatBytes(Uint8Array.of(prefix), ...parts))
 
 /** RFC 9162 §2.1.1: a leaf's hashed bytes begin with a zero, a node's with a one. */
-const leafOf = (text: string): string => bytesToHex(hashOf(0, utf8ToBytes(text)))
+const leafHex = (text: string): string => bytesToHex(hashBytes(0, utf8ToBytes(text)))
 
 /** The root that a proof leads to (RFC 9162 §2.1.3.2); undefined if it does not fit the tree. */
 function rootBy(entry: Pick<PublicEntry, 'seq' | 'hash' | 'inclusion'>): string | undefined {
@@ -45,15 +45,15 @@ function rootBy(entry: Pick<PublicEntry, 'seq' | 'hash' | 'inclusion'>): string 
     if (last === 0) return undefined
     const sibling = hexToBytes(text)
     if (node % 2 === 1 || node === last) {
-      hash = hashOf(1, sibling, hash)
+      hash = hashBytes(1, sibling, hash)
       while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)]
-    } else hash = hashOf(1, hash, sibling)
+    } else hash = hashBytes(1, hash, sibling)
     ;[node, last] = [Math.floor(node / 2), Math.floor(last / 2)]
   }
   return last === 0 ? bytesToHex(hash) : undefined
 }
 
-const bytesOf = (base64: string): Uint8Array =>
+const decodeBytes = (base64: string): Uint8Array =>
   Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
 
 /** Size and root of a checkpoint (C2SP tlog-checkpoint), and whether the key signed it; undefined for any other text. */
@@ -63,14 +63,14 @@ function openCheckpoint({ note, verifierKey }: SignedHead) {
   const [keyName = '', keyId = '', ...rest] = verifierKey.split('+')
   if (origin === '' || blank !== '' || !/^\d+$/.test(size) || blob === '' || name !== keyName)
     return undefined
-  const key = bytesOf(rest.join('+'))
-  const signed = bytesOf(blob)
+  const key = decodeBytes(rest.join('+'))
+  const signed = decodeBytes(blob)
   const named = sha256(concatBytes(utf8ToBytes(`${keyName}\n`), key)).subarray(0, 4)
   const isOfKey = bytesToHex(named) === keyId && bytesToHex(signed.subarray(0, 4)) === keyId
   const text = utf8ToBytes(note.slice(0, note.lastIndexOf('\n\n') + 1))
   return {
     size: Number(size),
-    root: bytesToHex(bytesOf(root)),
+    root: bytesToHex(decodeBytes(root)),
     isSigned: isOfKey && key[0] === 1 && ed25519.verify(signed.subarray(4), text, key.subarray(1)),
   }
 }
@@ -91,7 +91,7 @@ export function checkEntry(entry: PublicEntry, head: SignedHead): readonly Entry
   return [
     {
       name: 'text',
-      outcome: text === undefined ? 'hidden' : outcome(leafOf(text) === entry.hash),
+      outcome: text === undefined ? 'hidden' : outcome(leafHex(text) === entry.hash),
     },
     ...(entry.opened === undefined
       ? []

@@ -15,18 +15,18 @@ export async function asksPrice(
   if (legs === undefined) {
     const recorded = readRange()
     if (recorded === undefined) return false
-    return isFar(card.taken.odds, await askedOf(store, card.pick, recorded))
+    return isFar(card.taken.odds, await drawRange(store, card.pick, recorded))
   }
   const ranges: RecordedRange[] = []
   for (const leg of legs) {
     if (await asksPrice(store, leg)) return true
     const recorded = leg.readRange()
-    if (recorded !== undefined) ranges.push(await askedOf(store, leg.card.pick, recorded))
+    if (recorded !== undefined) ranges.push(await drawRange(store, leg.card.pick, recorded))
   }
   return ranges.length === legs.length && isFar(card.taken.odds, productRange(ranges))
 }
 
-async function askedOf(
+async function drawRange(
   store: Store,
   { market, selection }: PricedCard['card']['pick'],
   recorded: RecordedRange,

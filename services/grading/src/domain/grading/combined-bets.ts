@@ -23,7 +23,7 @@ import {
   withPrice,
 } from '../closes/far-price.ts'
 import { isWithinReach } from '../closes/recorded-prices.ts'
-import { eventPathOf } from '../markets/markets.ts'
+import { eventPathIn } from '../markets/markets.ts'
 import type { Parlay, PickRequest } from '../markets/pick-request.ts'
 import { type GradeContext, gradedCard, gradePick, ungraded } from './grade-pick.ts'
 import { fairOnCard } from './prepare-selection.ts'
@@ -50,7 +50,7 @@ const product = (values: readonly number[]): number => values.reduce((all, value
 const shared = (values: readonly string[]): string =>
   new Set(values).size === 1 ? (values[0] ?? 'several') : 'several'
 
-const legOf = ({ pick, taken, close, scoreboard }: GradedCard): CardLeg => ({
+const legOnCard = ({ pick, taken, close, scoreboard }: GradedCard): CardLeg => ({
   market: pick.market,
   selection: pick.selection,
   event: pick.event,
@@ -61,7 +61,7 @@ const legOf = ({ pick, taken, close, scoreboard }: GradedCard): CardLeg => ({
   record: close.record,
 })
 
-function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
+function combinedClose(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
   const { odds, probability, rule } = bet
   const [first] = parts
   if (first === undefined) throw new RangeError('a bet has parts')
@@ -77,13 +77,13 @@ function closeOf(parts: readonly GradedCard[], bet: Bet): GradedCard['close'] {
     captured_at: null,
     seconds_before_start: null,
     rule,
-    legs: parts.map(legOf),
+    legs: parts.map(legOnCard),
     status: 'final',
     record: first.close.record,
   }
 }
 
-function flagsOf(
+function combinedFlags(
   parts: readonly GradedCard[],
   priceFlags: readonly GradeFlag[] | undefined,
 ): readonly GradeFlag[] {
@@ -92,7 +92,7 @@ function flagsOf(
   return [...priceFlags, ...flags.filter((flag) => !isFarFlag(flag))]
 }
 
-function cardOf(
+function combinedCard(
   parts: readonly GradedCard[],
   bet: Bet,
   calibration: GradeContext['calibration'],
@@ -108,10 +108,10 @@ function cardOf(
       pick,
       taken,
       price_seen: bet.isSeen,
-      close: closeOf(parts, bet),
+      close: combinedClose(parts, bet),
       scoreboard,
       spread: undefined,
-      flags: flagsOf(parts, bet.priceFlags),
+      flags: combinedFlags(parts, bet.priceFlags),
     },
     calibration,
   )
@@ -202,7 +202,7 @@ function parlayCard(
   const selection = `${cards.length} legs`
   const pick = { market: PARLAY_MARKET, selection, ref }
   const taken = { odds: odds.decimal, text: odds.text }
-  const paths = new Set(cards.map((card) => eventPathOf(card.pick.market)))
+  const paths = new Set(cards.map((card) => eventPathIn(card.pick.market)))
   if (paths.size < cards.length) return ungraded({ pick, taken, flags, code: 'legs_of_one_event' })
   const parts = cards.filter(isGraded)
   if (parts.length < cards.length)
@@ -221,7 +221,7 @@ function parlayCard(
       isWithinReach(odds.decimal, product(parts.map((card) => card.taken.odds))),
     priceFlags: flags,
   }
-  return cardOf(parts, bet, calibration)
+  return combinedCard(parts, bet, calibration)
 }
 
 /** Half of the stake on each: if the selection placed but did not win, only the place half wins. */
@@ -278,5 +278,5 @@ export function gradeEachWay(
     // The place half follows from the win price by its terms.
     isSeen: left.price_seen,
   }
-  return cardOf(parts, bet, context.calibration)
+  return combinedCard(parts, bet, context.calibration)
 }

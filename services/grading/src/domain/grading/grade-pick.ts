@@ -18,7 +18,7 @@ import type {
 import { mayBeLate } from '../closes/choose-start.ts'
 import { type EventState, hasStarted } from '../closes/event-state.ts'
 import { farFlags, isFar, isUnconfirmed } from '../closes/far-price.ts'
-import { returnOf } from '../closes/settle-selection.ts'
+import { returnAt } from '../closes/settle-selection.ts'
 import { formatMarketKey } from '../markets/markets.ts'
 import type { AmbiguousPick, PickRequest } from '../markets/pick-request.ts'
 import {
@@ -59,7 +59,7 @@ function backedLine({ key: { line, type }, selection }: PickRequest): number | u
   return isTurned && line !== undefined && line !== 0 ? -line : line
 }
 
-const takenOf = (pick: PickRequest, pays?: number): TakenPrice => ({
+const takenPrice = (pick: PickRequest, pays?: number): TakenPrice => ({
   odds: pick.odds.decimal,
   text: pick.odds.text,
   line: backedLine(pick),
@@ -77,10 +77,10 @@ function payingOdds({ deductions, odds: { decimal } }: PickRequest): number {
   return 1 + (price - 1) * (1 - ofProfit)
 }
 
-function scoreboardOf(result: PreparedResult, odds: number): Scoreboard {
+function makeScoreboard(result: PreparedResult, odds: number): Scoreboard {
   if (result === undefined) return PENDING
   const { settled, score } = result
-  return { status: settled.result, return_units: returnOf(settled, odds), score }
+  return { status: settled.result, return_units: returnAt(settled, odds), score }
 }
 
 export function ungraded(options: {
@@ -118,7 +118,7 @@ export function ambiguousCard(pick: AmbiguousPick): UngradedCard {
 }
 
 /** The price's flags on top of the close's; usually there are none, so no list is made. */
-function flagsOf(
+function cardFlags(
   prepared: GradableSelection,
   grade: PriceGrade,
   own: Pick<PickRequest, 'foundBy'> & {
@@ -136,7 +136,7 @@ function flagsOf(
   return isHeld ? ['booksum_below_one', ...flags] : flags
 }
 
-function clvOf(grade: PriceGrade): GradedCard['clv'] {
+function valueOnCard(grade: PriceGrade): GradedCard['clv'] {
   if (grade.basis === 'price') return { price: grade.price, beat_close: grade.beatClose }
   const { price, fair, log, points } = grade
   return { price, fair, log, points, beat_close: grade.beatClose }
@@ -158,7 +158,7 @@ export function gradedCard(
     grade: band,
     basis,
     pick: parts.pick,
-    clv: clvOf(grade),
+    clv: valueOnCard(grade),
     taken,
     price_seen: parts.price_seen,
     close,
@@ -199,13 +199,13 @@ function cardOfPick(
     {
       grade,
       pick: pickOnCard(pick, prepared),
-      taken: takenOf(pick, isReduced ? paid : undefined),
+      taken: takenPrice(pick, isReduced ? paid : undefined),
       price_seen: prepared.isSeen(pick.odds.decimal, pick.placedAtSeconds),
       close: prepared.close,
-      scoreboard: scoreboardOf(prepared.result, paid),
+      scoreboard: makeScoreboard(prepared.result, paid),
       // Fair CLV is linear in the probability, so its spread over methods is theirs times the price.
       spread: spread === undefined ? undefined : spread * paid,
-      flags: flagsOf(prepared, grade, {
+      flags: cardFlags(prepared, grade, {
         foundBy: pick.foundBy,
         isLate,
         isReduced,
@@ -233,7 +233,7 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   if (state === undefined)
     return ungraded({
       pick: pickOnCard(pick),
-      taken: takenOf(pick),
+      taken: takenPrice(pick),
       code: 'no_close_recorded',
     })
   const prepared = prepare(state, pick)
@@ -250,11 +250,11 @@ export function gradePick(pick: PickRequest, context: GradeContext): Card {
   const refused = prepared.kind === 'ungradable' ? prepared : undefined
   return ungraded({
     pick: pickOnCard(pick, prepared),
-    taken: takenOf(pick),
+    taken: takenPrice(pick),
     isSeen: prepared.isSeen(pick.odds.decimal, placed),
     code: late ?? refused?.code ?? 'field_changed',
     nearest: late === undefined ? refused?.nearest : undefined,
-    scoreboard: scoreboardOf(prepared.result, payingOdds(pick)),
+    scoreboard: makeScoreboard(prepared.result, payingOdds(pick)),
     flags: priceFlags(pick, prepared),
   })
 }

@@ -13,9 +13,9 @@ import {
   type PaidAudit,
   pickOfStored,
   RECEIPT_BYTES,
-  refusalOf,
   SALT_BYTES,
   textsOfPick,
+  whyNotCounted,
 } from '../closes/committed-pick.ts'
 import type { EventState } from '../closes/event-state.ts'
 import { isUnconfirmed } from '../closes/far-price.ts'
@@ -24,8 +24,8 @@ import type { PickOpening } from '../closes/pick-opening.ts'
 import { publicEntries, publicEntry } from '../closes/public-entries.ts'
 import { bestRecorded } from '../closes/recorded-prices.ts'
 import { resolveEvents } from '../markets/find-events.ts'
-import { eventPath, eventPathOf, formatMarketKey, marketPath } from '../markets/markets.ts'
-import { type AskedPick, legsOf, type Parlay, type PickRequest } from '../markets/pick-request.ts'
+import { eventPath, eventPathIn, formatMarketKey, marketPath } from '../markets/markets.ts'
+import { type AskedPick, legsIn, type Parlay, type PickRequest } from '../markets/pick-request.ts'
 
 /** A paid grade that is about to be returned. */
 type GradeRelease = Paid & {
@@ -50,7 +50,7 @@ type Parts = Pick<Dependencies, 'store'> & {
   readonly counted: ReturnType<typeof createCountedPicks>
 }
 
-async function openingOf(
+async function makeOpening(
   { store, random }: Parts,
   paid: GradeRelease,
   { key, odds, placedAtSeconds, selection }: PickRequest,
@@ -81,7 +81,7 @@ async function keepPaidPick(
 ): Promise<StoredPick> {
   const { store, random } = parts
   const { payer, paymentId } = paid
-  const { opening, isBeforeStart } = await openingOf(parts, paid, pick)
+  const { opening, isBeforeStart } = await makeOpening(parts, paid, pick)
   const options = textsOfPick(pick, legs)
   return store.keepPick(
     { receipt: random(RECEIPT_BYTES), payer, paymentId, opening, options },
@@ -95,7 +95,7 @@ const withFlag = (card: GradedCard): GradedCard =>
     : { ...card, flags: [...card.flags, 'received_after_start'] }
 
 /** Whether a kept pick counts, by what the ledger knows now. */
-async function countingOf(
+async function judgeCounting(
   { counted }: Parts,
   pick: StoredPick,
   state: EventState | undefined,
@@ -104,27 +104,27 @@ async function countingOf(
   if (isCombined(options)) return { population: null, why: 'combined_bet' }
   if (seq === undefined) return { population: null, why: 'received_after_start' }
   if (state === undefined) return { population: null, why: 'no_recorded_price', seq }
-  const why = refusalOf(state.earliestStart, pick)
+  const why = whyNotCounted(state.earliestStart, pick)
   if (why !== undefined) return { population: null, why, seq }
-  const path = eventPathOf(opening.market)
+  const path = eventPathIn(opening.market)
   return (await counted.isCounted(path, state.earliestStart, { opening, seq }))
     ? { population: 'committed', seq }
     : { population: null, why: 'repeated_selection', seq }
 }
 
 async function finished(parts: Parts, card: Card, pick: StoredPick): Promise<Card> {
-  const [state] = await parts.store.events([eventPathOf(pick.opening.market)])
-  const counted = await countingOf(parts, pick, state)
+  const [state] = await parts.store.events([eventPathIn(pick.opening.market)])
+  const counted = await judgeCounting(parts, pick, state)
   const isLate = counted.population === null && counted.why === 'received_after_start'
   const shown = isLate && card.outcome === 'GRADED' ? withFlag(card) : card
   return { ...shown, counted, receipt: pick.receipt }
 }
 
 /** What a parlay that is filed under its first leg has of its own. */
-const wholeOf = ({ isConfirmed, odds, ref }: Parlay) => ({ isConfirmed, odds, ref })
+const wholeParlay = ({ isConfirmed, odds, ref }: Parlay) => ({ isConfirmed, odds, ref })
 
 async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
-  const picks = await resolveEvents(parts.store, legsOf(paid.pick))
+  const picks = await resolveEvents(parts.store, legsIn(paid.pick))
   const known = picks.filter((pick): pick is PickRequest => pick.kind === 'pick')
   const [pick] = known
   // An ambiguous market names no event: there is nothing to commit to, and nothing can change later.
@@ -132,12 +132,12 @@ async function release(parts: Parts, paid: GradeRelease): Promise<Card> {
   const filed =
     paid.pick.kind === 'parlay'
       ? // It is filed under its first leg, with its own price.
-        { pick: { ...pick, ...wholeOf(paid.pick) }, legs: known }
+        { pick: { ...pick, ...wholeParlay(paid.pick) }, legs: known }
       : { pick }
   return finished(parts, paid.card, await keepPaidPick(parts, paid, filed))
 }
 
-async function cardOf(parts: Parts, receipt: string): Promise<Card | undefined> {
+async function readCard(parts: Parts, receipt: string): Promise<Card | undefined> {
   const stored = await parts.store.pickByReceipt(receipt)
   if (stored === undefined || stored.options[AUDIT_TEXT] !== undefined) return undefined
   // A pick that counts nowhere has no entry that says when it came.
@@ -160,7 +160,7 @@ export function createGrader(dependencies: Dependencies) {
     grade: (pick: AskedPick): Promise<Card> => slates.cardOfOne(pick, nowSeconds()),
     /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
-    cardOf: (receipt: string): Promise<Card | undefined> => cardOf(parts, receipt),
+    cardOf: (receipt: string): Promise<Card | undefined> => readCard(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),
     /** Entries before a given one, or the newest; newest first, without proofs. */

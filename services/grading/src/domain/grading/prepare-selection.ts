@@ -10,12 +10,12 @@ import type { CardPick, GradedCard, GradeFlag, UngradedCode } from '../../wire/c
 import type { SelectionResult } from '../../wire/upload.ts'
 import type { CloseRecord, EventInfo, EventState } from '../closes/event-state.ts'
 import { type RecordedRange, withPrice } from '../closes/far-price.ts'
-import { priceSeenOf, recordedRange } from '../closes/recorded-prices.ts'
+import { recordedRange, seenPrices } from '../closes/recorded-prices.ts'
 import {
   chooseClose,
   type FairClose,
   fairClose,
-  fairProbabilityOf,
+  fairProbabilityIn,
 } from '../closes/reference-close.ts'
 import { settleSelection } from '../closes/settle-selection.ts'
 import { formatMarketKey, marketPath } from '../markets/markets.ts'
@@ -65,7 +65,7 @@ type UngradableSelection = Pick<GradableSelection, 'result' | 'event' | 'market'
 
 type PreparedSelection = (GradableSelection | UngradableSelection) & {
   /** Whether the ledger records such a price as standing at a time. */
-  readonly isSeen: ReturnType<typeof priceSeenOf>
+  readonly isSeen: ReturnType<typeof seenPrices>
   /** Undefined if the ledger never had a price of it. */
   readonly recorded: RecordedRange | undefined
 }
@@ -94,7 +94,7 @@ function closesDisagree({ state, close, pick, probability }: Chosen): boolean {
   if (probability === undefined) return false
   return state.closes.some((other) => {
     if (other === close || other.market !== close.market || other.status !== 'final') return false
-    const fair = fairProbabilityOf(fairClose(other, pick.options.method), pick.selection)
+    const fair = fairProbabilityIn(fairClose(other, pick.options.method), pick.selection)
     return fair !== undefined && Math.abs(fair / probability - 1) > CLOSES_DIFFER_MAX
   })
 }
@@ -102,7 +102,7 @@ function closesDisagree({ state, close, pick, probability }: Chosen): boolean {
 const isAnchorStale = ({ info }: EventState, close: CloseRecord): boolean =>
   Math.abs(info.startAtSeconds - close.anchoredStartSeconds) > ANCHOR_MOVED_SECONDS_MAX
 
-function flagsOf(chosen: Chosen): readonly GradeFlag[] {
+function closeFlags(chosen: Chosen): readonly GradeFlag[] {
   const { pick, state, close, fair, probability } = chosen
   const flags: GradeFlag[] = []
   if (fair?.kind === 'improper') flags.push('method_improper')
@@ -137,10 +137,10 @@ function closeOnCard({ pick, close, closing, fair, probability }: Chosen): Grade
   }
 }
 
-function spreadOf(close: CloseRecord, selection: string): number | undefined {
+function methodSpread(close: CloseRecord, selection: string): number | undefined {
   let [lowest, highest] = [Infinity, -Infinity]
   for (const method of SPREAD_METHODS) {
-    const probability = fairProbabilityOf(fairClose(close, method), selection)
+    const probability = fairProbabilityIn(fairClose(close, method), selection)
     if (probability === undefined) return undefined
     lowest = Math.min(lowest, probability)
     highest = Math.max(highest, probability)
@@ -148,7 +148,7 @@ function spreadOf(close: CloseRecord, selection: string): number | undefined {
   return highest - lowest
 }
 
-function resultOf(state: EventState, { key, selection }: PickRequest): PreparedResult {
+function selectionResult(state: EventState, { key, selection }: PickRequest): PreparedResult {
   const settled = settleSelection(state, key, selection)
   if (settled === undefined) return undefined
   const score = state.outcomes.find(({ period }) => period === key.period)?.score
@@ -223,10 +223,10 @@ function prepareQuarter(state: EventState, pick: PickRequest) {
 export function prepareSelection(state: EventState, pick: PickRequest): PreparedSelection {
   const { key, selection, options } = pick
   const common = {
-    result: resultOf(state, pick),
+    result: selectionResult(state, pick),
     event: eventOnCard(state.info),
     market: formatMarketKey(key),
-    isSeen: priceSeenOf(state, { market: marketPath(key), selection }),
+    isSeen: seenPrices(state, { market: marketPath(key), selection }),
     recorded: recordedRange(state, { market: marketPath(key), selection }),
   }
   const chosen = chooseClose(state, { key, selection, reference: options.reference })
@@ -238,17 +238,17 @@ export function prepareSelection(state: EventState, pick: PickRequest): Prepared
   }
   const { close, odds: closing } = chosen
   const fair = options.basis === 'price' ? undefined : fairClose(close, options.method)
-  const probability = fairProbabilityOf(fair, selection)
+  const probability = fairProbabilityIn(fair, selection)
   if (options.basis === 'fair' && probability === undefined)
     return { kind: 'ungradable', code: 'close_incomplete', ...common }
   const parts = { pick, state, close, closing, fair, probability }
-  const spread = probability === undefined ? undefined : spreadOf(close, selection)
-  const own = { spread, close: closeOnCard(parts), flags: flagsOf(parts) }
+  const spread = probability === undefined ? undefined : methodSpread(close, selection)
+  const own = { spread, close: closeOnCard(parts), flags: closeFlags(parts) }
   return { ...common, ...gradable(parts, own) }
 }
 
 /** What a preparation depends on; nothing in it has a space. */
-function nameOf({ key, options, selection }: PickRequest): string {
+function selectionName({ key, options, selection }: PickRequest): string {
   const where = `${marketPath(key)} ${selection}`
   if (options === DEFAULT_GRADE_OPTIONS) return where
   const { basis, method, reference = '' } = options
@@ -260,6 +260,6 @@ export function createPreparedSelections(): typeof prepareSelection {
   const cache = new WeakMap<EventState, BoundedMap<string, PreparedSelection>>()
   return (state, pick) => {
     const prepared = getOrMake(cache, state, () => new BoundedMap(PREPARED_MAX))
-    return getOrMake(prepared, nameOf(pick), () => prepareSelection(state, pick))
+    return getOrMake(prepared, selectionName(pick), () => prepareSelection(state, pick))
   }
 }

@@ -5,12 +5,12 @@ import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../../wire/co
 import type { EventState } from '../closes/event-state.ts'
 import type { LedgerReader } from '../closes/grading-store.ts'
 import { searchWords } from './find-events.ts'
-import { eventPathOf } from './markets.ts'
+import { eventPathIn } from './markets.ts'
 
 /** Markets listed of one event. */
 const MARKETS_MAX = 100
 
-const bestOf = (statuses: readonly CoverageStatus[]): CoverageStatus =>
+const bestStatus = (statuses: readonly CoverageStatus[]): CoverageStatus =>
   (['final', 'pending'] as const).find((status) => statuses.includes(status)) ?? 'none'
 
 /** Whether a market’s close is recorded. Prices before the close make it pending. */
@@ -63,7 +63,7 @@ export async function coverageAnswer(
   query: CoverageQuery,
 ): Promise<CoverageAnswer> {
   if (query.kind === 'key') {
-    const path = eventPathOf(query.market)
+    const path = eventPathIn(query.market)
     const [state] = await store.events([path])
     const close = closeStatus(state, query.market.slice(path.length + 1))
     return { close, candidates: state === undefined ? [] : [coveredEvent(state)] }
@@ -78,5 +78,5 @@ export async function coverageAnswer(
   })
   const candidates = states.map(coveredEvent)
   const closes = candidates.flatMap(({ markets }) => markets.map(({ close }) => close))
-  return { close: bestOf(closes), candidates }
+  return { close: bestStatus(closes), candidates }
 }

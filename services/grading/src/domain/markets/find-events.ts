@@ -35,7 +35,7 @@ const needsLookup = (pick: SinglePick): pick is PickRequest =>
   pick.kind === 'pick' && pick.key.event.includes(' ')
 
 /** Two teams, `home v away` or `away at home`; without a separator, every way to cut the words in two. */
-function pairsOf(event: string): readonly Pair[] {
+function teamPairs(event: string): readonly Pair[] {
   const parts = event.split(/\s+(v|vs|versus|-|at)\.?\s+/u)
   const [first = '', separator, second = ''] = parts
   if (parts.length === 3)
@@ -51,7 +51,7 @@ function pairsOf(event: string): readonly Pair[] {
 const reversed = ({ home, away }: Pair): Pair => ({ home: away, away: home })
 
 /** Around the start that the pick states, otherwise around its bet. */
-function windowOf({ daySeconds, isPlacedDay, placedAtSeconds, startsAt }: PickRequest) {
+function searchWindow({ daySeconds, isPlacedDay, placedAtSeconds, startsAt }: PickRequest) {
   const noon = daySeconds === undefined ? undefined : daySeconds + NOON_SECONDS
   const at = startsAt?.atSeconds ?? noon ?? placedAtSeconds
   if (at === undefined) return undefined
@@ -60,7 +60,7 @@ function windowOf({ daySeconds, isPlacedDay, placedAtSeconds, startsAt }: PickRe
   return { from, to: at + (isBet ? DAY_SECONDS : 0) + MATCH_SECONDS_MAX + 1 } satisfies Window
 }
 
-async function eventsOf(
+async function findPairs(
   store: Store,
   sport: string,
   search: Window & { readonly pairs: readonly Partial<Pair>[] },
@@ -98,31 +98,31 @@ type Found = {
 export type FoundNames = Map<string, Found>
 
 /** The best guesses at names that fit no event in either order; none is ever graded. */
-async function candidatesOf(
+async function findCandidates(
   store: Store,
   sport: string,
   search: { readonly pairs: readonly Pair[]; readonly window: Window | undefined },
 ): Promise<readonly EventInfo[]> {
   const { pairs, window } = search
   if (window === undefined) return []
-  const later = await eventsOf(store, sport, { pairs })
+  const later = await findPairs(store, sport, { pairs })
   const [pair, ...others] = pairs
   if (later.length > 0 || pair === undefined || others.length > 0) return later
   // One of the two names is known.
   const { home, away } = pair
   const sides = [{ home }, { away }, { home: away }, { away: home }]
-  return eventsOf(store, sport, { ...window, pairs: sides })
+  return findPairs(store, sport, { ...window, pairs: sides })
 }
 
 async function findEvents(store: Store, pick: PickRequest): Promise<Found> {
   const { sport, event } = pick.key
-  const window = windowOf(pick)
-  const pairs = pairsOf(event)
-  const matches = await eventsOf(store, sport, { ...window, pairs })
+  const window = searchWindow(pick)
+  const pairs = teamPairs(event)
+  const matches = await findPairs(store, sport, { ...window, pairs })
   if (matches.length > 0) return { matches, turned: [], candidates: [] }
-  const turned = await eventsOf(store, sport, { ...window, pairs: pairs.map(reversed) })
+  const turned = await findPairs(store, sport, { ...window, pairs: pairs.map(reversed) })
   if (turned.length > 0) return { matches, turned, candidates: [] }
-  return { matches, turned, candidates: await candidatesOf(store, sport, { pairs, window }) }
+  return { matches, turned, candidates: await findCandidates(store, sport, { pairs, window }) }
 }
 
 const eventId = (pick: PickRequest, { path }: EventInfo): string =>
@@ -173,7 +173,7 @@ function choicesOn(
 ): readonly MatchChoice[] {
   const { key, selection } = pick
   const isNamed = ({ away, home }: EventInfo): boolean =>
-    pairsOf(key.event).some(
+    teamPairs(key.event).some(
       (pair) => isSameTeam(key.sport, home, pair.home) && isSameTeam(key.sport, away, pair.away),
     )
   const inOrder = matches.length > 0 ? matches : candidates.filter(isNamed)
@@ -221,7 +221,7 @@ export async function resolveEvents(
       answers.push(pick)
       continue
     }
-    const { from = '', to = '' } = windowOf(pick) ?? {}
+    const { from = '', to = '' } = searchWindow(pick) ?? {}
     const name = `${pick.key.sport} ${from} ${to} ${pick.key.event}`
     const found = known.get(name) ?? (await findEvents(store, pick))
     known.set(name, found)

@@ -16,18 +16,18 @@ type Named = { readonly home?: string; readonly away?: string }
 export const isOfPlayers = (sport: string): boolean => sport === 'tennis'
 
 /** The word by which the index finds a name: the longest, since initials and particles are in many. */
-function wordOf(name: string): string | undefined {
+function indexWord(name: string): string | undefined {
   const words = wordsIn(withoutAccents(name))
   return words.toSorted((left, right) => right.length - left.length)[0]
 }
 
 /** The recorded matches of all who may be the named player, and whether that is more than one. */
-async function matchesOf(
+async function findMatches(
   store: Pick<GradingStore, 'searchEvents'>,
   sport: string,
   { name, ...window }: Search & { readonly name: string },
 ) {
-  const word = wordOf(name)
+  const word = indexWord(name)
   if (word === undefined) return { matches: [], isShared: false }
   const words = [word]
   const found = await store.searchEvents({ sport, ...window, words, limit: MATCHES_MAX })
@@ -51,8 +51,8 @@ export async function playerEvents(
   { home, away, ...window }: Search & Named,
 ): Promise<readonly EventInfo[]> {
   const [ofHome, ofAway] = [
-    home === undefined ? undefined : await matchesOf(store, sport, { name: home, ...window }),
-    away === undefined ? undefined : await matchesOf(store, sport, { name: away, ...window }),
+    home === undefined ? undefined : await findMatches(store, sport, { name: home, ...window }),
+    away === undefined ? undefined : await findMatches(store, sport, { name: away, ...window }),
   ]
   const all = [...(ofHome?.matches ?? []), ...(ofAway?.matches ?? [])]
   const fitting = all.filter(

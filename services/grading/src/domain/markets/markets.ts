@@ -157,7 +157,7 @@ const OVERTIME_SPORTS: ReadonlySet<string> = new Set([
 const WITH_A_DRAW: ReadonlySet<string> = new Set(['1x2', 'dc', 'dnb'])
 
 /** The period that a market is on: one with a draw is on regulation where the whole game cannot end level. */
-export const periodOf = (sport: string, type: MarketType, period: string): string =>
+export const marketPeriod = (sport: string, type: MarketType, period: string): string =>
   period === 'ft' && WITH_A_DRAW.has(type) && OVERTIME_SPORTS.has(sport) ? 'reg' : period
 
 /** The types that a name may mean in a sport: none for an unknown name, several for an ambiguous one. */
@@ -209,7 +209,7 @@ export const ownValue = <Value>(
   record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
 
 /** The event's path in a market key's text: its first two parts. */
-export function eventPathOf(market: string): string {
+export function eventPathIn(market: string): string {
   const end = market.indexOf('/', market.indexOf('/') + 1)
   return end === -1 ? market : market.slice(0, end)
 }

@@ -13,10 +13,10 @@ import {
   type MarketKey,
   type MarketType,
   marketFamily,
+  marketPeriod,
   marketShape,
   marketTypesNamed,
   ownValue,
-  periodOf,
   selectionNamed,
 } from './markets.ts'
 import { sportNamed } from './team-names.ts'
@@ -89,7 +89,7 @@ const eventText = (text: string): string =>
     .replace(/\s+/gu, ' ')
     .trim()
 
-function partsOf(input: MarketInput): Parts | undefined {
+function readParts(input: MarketInput): Parts | undefined {
   if (typeof input === 'string') return readKey(input.toLowerCase())
   return {
     sport: input.sport.toLowerCase(),
@@ -133,7 +133,7 @@ function partProblem(parts: Parts): ParsedMarket | undefined {
 
 /** Reads a market, its selection and line. Never throws. */
 export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'line'>): ParsedMarket {
-  const read = partsOf(pick.market)
+  const read = readParts(pick.market)
   if (read === undefined) return malformed('market', `a market key: ${KEY_FORM}`)
   const { period, sport } = read
   const parts = {
@@ -148,18 +148,18 @@ export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'lin
   if (type === undefined)
     return malformed('market.type', `one of ${MARKET_TYPES.join(', ')} or prop:<statistic>`)
   const line = pick.line ?? parts.line
-  const keyOf = (candidate: MarketType): MarketKey => ({
+  const keyWith = (candidate: MarketType): MarketKey => ({
     sport: parts.sport,
     event: parts.event,
     type: candidate,
-    period: periodOf(parts.sport, candidate, parts.period),
+    period: marketPeriod(parts.sport, candidate, parts.period),
     line: line === 0 ? 0 : line,
     participant: parts.participant,
   })
   if (types.length > 1)
     return {
       kind: 'ambiguous',
-      candidates: types.map((candidate) => formatMarketKey(keyOf(candidate))),
+      candidates: types.map((candidate) => formatMarketKey(keyWith(candidate))),
     }
   const wrongLine = lineProblem(type, { given: pick.line, inKey: parts.line })
   if (wrongLine !== undefined) return wrongLine
@@ -173,7 +173,7 @@ export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'lin
     const names = marketShape(type).selections?.join(', ') ?? 'a name in lower case with dashes'
     return malformed('selection', names)
   }
-  return { kind: 'market', key: keyOf(type), selection }
+  return { kind: 'market', key: keyWith(type), selection }
 }
 
 /** Reads a key for a whole market, whatever the selection. */

@@ -91,5 +91,5 @@ export type Parlay = Said & {
 export type AskedPick = SinglePick | Parlay
 
 /** The picks of single events that a pick is made of. */
-export const legsOf = (pick: AskedPick): readonly SinglePick[] =>
+export const legsIn = (pick: AskedPick): readonly SinglePick[] =>
   pick.kind === 'parlay' ? pick.legs : [pick]

@@ -4,7 +4,7 @@
  */
 import type { MarginMethod } from '@tallystick/odds'
 import type { CloseRecord, EventState } from '../closes/event-state.ts'
-import { chooseClose, fairClose, fairProbabilityOf } from '../closes/reference-close.ts'
+import { chooseClose, fairClose, fairProbabilityIn } from '../closes/reference-close.ts'
 import type { EventMarket } from './markets.ts'
 
 /** One half: its close, the price of the selection there, and that price without the margin. */
@@ -74,7 +74,7 @@ export function quarterClose(
   const halfAt = (at: number, closes: readonly CloseRecord[]): Half | undefined => {
     const chosen = chooseClose({ closes }, { ...pick, key: { ...key, line: at } })
     if (chosen.kind === 'none') return undefined
-    const probability = fairProbabilityOf(fairClose(chosen.close, method), selection)
+    const probability = fairProbabilityIn(fairClose(chosen.close, method), selection)
     return probability === undefined ? undefined : { ...chosen, probability }
   }
   const [lower, upper] = [line - 0.25, line + 0.25]

@@ -58,7 +58,7 @@ export function teamKey(name: string): string {
 }
 
 /** For each sport, every key of a name with the keys of all teams that share the name. */
-const indexesOf = (
+const indexNames = (
   sports: Readonly<Record<string, readonly (readonly string[])[]>>,
   keyOf: (name: string) => string,
 ): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> =>
@@ -76,7 +76,7 @@ const indexesOf = (
     }),
   )
 
-const TEAMS = indexesOf(aliases.teams, teamKey)
+const TEAMS = indexNames(aliases.teams, teamKey)
 
 /** The keys under which a team of this name may be filed, its own first; several clubs if they share the name. */
 export function teamKeys(sport: string, name: string): readonly string[] {
@@ -157,7 +157,7 @@ function sportOfLeague(name: string): string | undefined {
 /** A league's name without case, accents and punctuation. */
 const plainLeague = (name: string): string => wordsIn(plainText(name)).join(' ')
 
-const LEAGUES = indexesOf(aliases.leagues, plainLeague)
+const LEAGUES = indexNames(aliases.leagues, plainLeague)
 
 /** Whether two feeds' names mean one league: the table says so, or they are alike. */
 export function isSameLeague(sport: string, first: string, second: string): boolean {

@@ -1,6 +1,6 @@
 /** An audit by its receipt: the figures with every card, checked here entry by entry, and a link to share. */
 import { fetchInTime, pageElement, put, Unreachable } from '@tallystick/service-kit/browser'
-import { checkClose, closesOf, sumsOf } from '../../domain/audits/verify-audit.ts'
+import { checkClose, checkSums, namedEntries } from '../../domain/audits/verify-audit.ts'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { counted, grouped } from '../figures.ts'
 import { auditView } from './audit-view.ts'
@@ -43,8 +43,8 @@ async function check(audit: AuditAnswer): Promise<void> {
   const button = pageElement('check', HTMLButtonElement)
   button.disabled = true
   const tally: Tally = new Map()
-  for (const { holds, name } of sumsOf(audit)) count(tally, name, holds ? 'holds' : 'fails')
-  const closes = closesOf(audit)
+  for (const { holds, name } of checkSums(audit)) count(tally, name, holds ? 'holds' : 'fails')
+  const closes = namedEntries(audit)
   let done = 0
   const work = async (): Promise<void> => {
     for (let next = closes.shift(); next !== undefined; next = closes.shift()) {

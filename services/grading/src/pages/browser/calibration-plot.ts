@@ -3,9 +3,9 @@ import { svgElement } from '@tallystick/service-kit/browser'
 import { signedPercent } from '../figures.ts'
 import type { BandFigures } from './band-table.ts'
 import {
+  makePlot,
   plotLabel,
   plotLine,
-  plotOf,
   roundTicks,
   spreadLabels,
   straightScale,
@@ -13,7 +13,7 @@ import {
 
 type FilledRow = BandFigures & { readonly roi: number; readonly expected_roi: number }
 type Line = { readonly slope: number; readonly intercept: number } | null
-type Frame = ReturnType<typeof frameOf>
+type Frame = ReturnType<typeof plotFrame>
 
 const MARGIN = { left: 64, right: 14, top: 46, bottom: 48 }
 /** A whisker longer than this on one side is cut off with an arrow: a band of three picks must not flatten the rest. */
@@ -36,9 +36,9 @@ function whisker({ roi, roi_ci95: interval }: FilledRow) {
 }
 
 /** First and last of rising values. */
-const endsOf = (values: readonly number[]) => [values[0] ?? 0, values.at(-1) ?? 0] as const
+const firstAndLast = (values: readonly number[]) => [values[0] ?? 0, values.at(-1) ?? 0] as const
 
-function frameOf(rows: readonly FilledRow[], width: number) {
+function plotFrame(rows: readonly FilledRow[], width: number) {
   const height = Math.round(Math.min(470, Math.max(330, width * 0.78)))
   const promised = rows.map(({ expected_roi }) => expected_roi)
   const returned = rows.flatMap((row) => [whisker(row).low, whisker(row).high])
@@ -46,7 +46,7 @@ function frameOf(rows: readonly FilledRow[], width: number) {
     [Math.min(-0.01, ...promised), Math.max(0.01, ...promised)],
     Math.floor(width / TICK_WIDTH),
   )
-  const xEnds = endsOf(xTicks)
+  const xEnds = firstAndLast(xTicks)
   const yTicks = roundTicks([Math.min(...xEnds, ...returned), Math.max(...xEnds, ...returned)], 8)
   return {
     width,
@@ -54,7 +54,7 @@ function frameOf(rows: readonly FilledRow[], width: number) {
     xTicks,
     yTicks,
     x: straightScale(xEnds, [MARGIN.left + 16, width - MARGIN.right - 16]),
-    y: straightScale(endsOf(yTicks), [height - MARGIN.bottom, MARGIN.top]),
+    y: straightScale(firstAndLast(yTicks), [height - MARGIN.bottom, MARGIN.top]),
   }
 }
 
@@ -83,7 +83,7 @@ function grid({ x, y, xTicks, yTicks, width, height }: Frame): readonly SVGEleme
 }
 
 function perfectLine({ x, y, xTicks }: Frame): SVGElement {
-  const [low, high] = endsOf(xTicks)
+  const [low, high] = firstAndLast(xTicks)
   return plotLine('perfect', { from: [x(low), y(low)], to: [x(high), y(high)] })
 }
 
@@ -91,12 +91,12 @@ function perfectLine({ x, y, xTicks }: Frame): SVGElement {
 function fittedLine({ x, y, xTicks, yTicks }: Frame, fitted: Line): readonly SVGElement[] {
   if (fitted === null) return []
   const { slope, intercept } = fitted
-  const [bottom, top] = endsOf(yTicks)
+  const [bottom, top] = firstAndLast(yTicks)
   const pointAt = (value: number) => {
     const clipped = Math.min(top, Math.max(bottom, slope * value + intercept))
     return [x(slope === 0 ? value : (clipped - intercept) / slope), y(clipped)] as const
   }
-  const [first, last] = endsOf(xTicks)
+  const [first, last] = firstAndLast(xTicks)
   return [plotLine('fitted', { from: pointAt(first), to: pointAt(last) })]
 }
 
@@ -172,10 +172,10 @@ export function calibrationPlot(
   options: { readonly width: number; readonly line: Line },
 ): SVGSVGElement {
   const rows = bands.filter(isFilled)
-  const frame = frameOf(rows, options.width)
+  const frame = plotFrame(rows, options.width)
   const { width, height } = frame
   const label = `Return per grade against what was promised; ${rows.length} grades with settled picks. The table has every figure.`
-  return plotOf({ width, height, label }, [
+  return makePlot({ width, height, label }, [
     ...grid(frame),
     perfectLine(frame),
     ...fittedLine(frame, options.line),

@@ -66,23 +66,23 @@ let shown: { readonly column: CalibrationColumn; readonly answer: CalibrationAns
 /** The width of the last drawing: redrawing at the same width would only trigger the observer again. */
 let drawnWidth = 0
 
-const widthOf = (place: HTMLElement): number =>
+const plotWidth = (place: HTMLElement): number =>
   Math.max(PLOT_WIDTH_MIN, Math.floor(place.clientWidth))
 
 function draw(): void {
   if (shown === undefined) return
   const { answer, column } = shown
-  const width = widthOf(plot)
+  const width = plotWidth(plot)
   drawnWidth = width
   const { bands, line } = column
   if (bands.some(isFilled)) plot.replaceChildren(calibrationPlot(bands, { width, line }))
   else plot.replaceChildren(element('p', { class: 'empty' }, 'No such pick has settled yet.'))
   const gaps = pageElement('gaps')
-  gaps.replaceChildren(gapPlot(bands, widthOf(gaps)))
+  gaps.replaceChildren(gapPlot(bands, plotWidth(gaps)))
   const studied = pageElement('study-plot')
   const { bands: studiedBands, line: studiedLine } = studyPlotted(answer.reference_study)
   studied.replaceChildren(
-    calibrationPlot(studiedBands, { width: widthOf(studied), line: studiedLine }),
+    calibrationPlot(studiedBands, { width: plotWidth(studied), line: studiedLine }),
   )
 }
 
@@ -180,6 +180,6 @@ filters.addEventListener('change', () => {
 })
 filters.addEventListener('submit', (event) => event.preventDefault())
 new ResizeObserver(() => {
-  if (widthOf(plot) !== drawnWidth) draw()
+  if (plotWidth(plot) !== drawnWidth) draw()
 }).observe(plot)
 void refresh(readAddress())

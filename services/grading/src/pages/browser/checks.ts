@@ -3,7 +3,7 @@ import { element, pageElement, put } from '@tallystick/service-kit/browser'
 import { checkEntry, type EntryCheck } from '../../domain/closes/verify-entry.ts'
 import type { PublicEntry } from '../../wire/ledger.ts'
 import { badge } from './card-parts.ts'
-import { answerOf } from './page-api.ts'
+import { fetchAnswer } from './page-api.ts'
 
 /** Where the checking code's modules are served. */
 const CODE = '/pages/@tallystick/grading/src/domain/'
@@ -35,7 +35,7 @@ export function checkItem(words: string, outcome: CheckOutcome): HTMLElement {
 }
 
 async function readHead() {
-  const answer = await answerOf('/api/ledger/checkpoint')
+  const answer = await fetchAnswer('/api/ledger/checkpoint')
   return { note: await answer.text(), verifierKey: answer.headers.get('x-verifier-key') ?? '' }
 }
 
@@ -45,7 +45,7 @@ export async function checkedEntry(
 ): Promise<{ readonly entry: PublicEntry; readonly checks: readonly EntryCheck[] }> {
   for (let attempt = 1; ; attempt += 1) {
     const head = await readHead()
-    const entry = (await (await answerOf(`/api/ledger/${seq}`)).json()) as PublicEntry
+    const entry = (await (await fetchAnswer(`/api/ledger/${seq}`)).json()) as PublicEntry
     const checks = checkEntry(entry, head)
     const isOtherSize = Number(head.note.split('\n')[1]) !== entry.inclusion.size
     if (!isOtherSize || attempt === TRIES_MAX) return { entry, checks }
@@ -55,7 +55,7 @@ export async function checkedEntry(
 /** Shows modules as they were loaded, once the reader opens their fold. */
 export function offerCode(...names: readonly string[]): void {
   const show = async (): Promise<void> => {
-    const texts = names.map(async (name) => (await answerOf(`${CODE}${name}`)).text())
+    const texts = names.map(async (name) => (await fetchAnswer(`${CODE}${name}`)).text())
     put('code', (await Promise.all(texts)).join('\n\n'))
   }
   pageElement('code-details').addEventListener('toggle', () => {

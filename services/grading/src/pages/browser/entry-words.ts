@@ -24,7 +24,7 @@ type Members = Partial<
 
 type Opening = Pick<PickOpening, 'market' | 'selection' | 'odds'>
 
-const membersOf = ({ entry, redacted }: EntryView): Members => entry ?? redacted ?? {}
+const shownMembers = ({ entry, redacted }: EntryView): Members => entry ?? redacted ?? {}
 
 const TYPES: Readonly<Record<NonNullable<Members['type']>, string>> = {
   close: 'Close',
@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<NonNullable<Members['type']>, string>> = {
 
 /** What an entry is: `Close, provisional`. */
 export function kindWords(view: EntryView): string {
-  const { status, type } = membersOf(view)
+  const { status, type } = shownMembers(view)
   if (type === undefined) return 'Entry'
   return status === undefined || status === 'final' ? TYPES[type] : `${TYPES[type]}, ${status}`
 }
@@ -44,13 +44,13 @@ const at = (seconds: number | undefined, precision: 'second' | 'day' = 'second')
   seconds === undefined ? '–' : timeText(new Date(seconds * 1_000).toISOString(), precision)
 
 export function aboutWords(view: EntryView): string {
-  const { event } = membersOf(view)
+  const { event } = shownMembers(view)
   if (event !== undefined) return `${event.home} v ${event.away}`
   const opening = view.opened as Opening | undefined
   return opening === undefined ? 'open once its event has started' : opening.market
 }
 
-export const recordedWords = (view: EntryView): string => at(membersOf(view).receivedAtSeconds)
+export const recordedWords = (view: EntryView): string => at(shownMembers(view).receivedAtSeconds)
 
 function priceRows({ event, prices = [] }: Members) {
   const rows = prices.map(({ book, market, odds, selections = [] }) => {
@@ -70,7 +70,7 @@ function priceRows({ event, prices = [] }: Members) {
 }
 
 export function entryView(view: EntryView): HTMLElement {
-  const members = membersOf(view)
+  const members = shownMembers(view)
   const { commitment, event, feed, isSynthetic, period, score, supersedes = [] } = members
   const opening = view.opened as Opening | undefined
   return element(

@@ -2,7 +2,7 @@
 import { svgElement } from '@tallystick/service-kit/browser'
 import type { CalibrationRow } from '../../wire/calibration.ts'
 import { signed } from '../figures.ts'
-import { plotLabel, plotLine, plotOf, straightScale } from './plot-scale.ts'
+import { makePlot, plotLabel, plotLine, straightScale } from './plot-scale.ts'
 
 type GapRow = Pick<CalibrationRow, 'band' | 'gap_z'>
 
@@ -40,7 +40,7 @@ export function gapPlot(rows: readonly GapRow[], width: number): SVGSVGElement {
   })
   const middle = (MARGIN.left + width - MARGIN.right) / 2
   const label = 'Gap of each grade in standard errors; the table has every figure.'
-  return plotOf({ width, height, label }, [
+  return makePlot({ width, height, label }, [
     svgElement('rect', {
       class: 'usual',
       x: x(-USUAL),

@@ -5,7 +5,7 @@ import { grouped } from '../figures.ts'
 import { putState } from './card-parts.ts'
 import { CHECK_WORDS, checkedEntry, checkItem, offerCode } from './checks.ts'
 import { aboutWords, entryView, kindWords, recordedWords } from './entry-words.ts'
-import { answerOf, NotAnswered, readCheckpoint } from './page-api.ts'
+import { fetchAnswer, NotAnswered, readCheckpoint } from './page-api.ts'
 import { showProblem } from './show-issues.ts'
 
 const parameters = new URLSearchParams(location.search)
@@ -13,7 +13,7 @@ let shown: number | undefined
 
 const entryLink = (seq: number): string => `/ledger?entry=${seq}`
 
-function rowOf(view: EntryView): HTMLElement {
+function entryRow(view: EntryView): HTMLElement {
   return element(
     'tr',
     {},
@@ -44,10 +44,10 @@ function pageLinks({ entries, size }: LedgerPage): readonly HTMLElement[] {
 async function showList(): Promise<void> {
   const before = parameters.get('before')
   const query = before === null ? '' : `?before=${encodeURIComponent(before)}`
-  const page = (await (await answerOf(`/api/ledger${query}`)).json()) as LedgerPage
+  const page = (await (await fetchAnswer(`/api/ledger${query}`)).json()) as LedgerPage
   put('size', grouped(page.size))
   put('root', page.root)
-  pageElement('rows').replaceChildren(...page.entries.map(rowOf))
+  pageElement('rows').replaceChildren(...page.entries.map(entryRow))
   pageElement('pages').replaceChildren(...pageLinks(page))
   put('state', page.size === 0 ? 'The ledger is empty.' : '')
   put('signer', (await readCheckpoint())?.signer ?? '–')
@@ -60,7 +60,7 @@ function unread(error: unknown): Unreachable {
 }
 
 async function showEntry(seq: number): Promise<void> {
-  const answer = await answerOf(`/api/ledger/${seq}`).catch(unread)
+  const answer = await fetchAnswer(`/api/ledger/${seq}`).catch(unread)
   if (answer instanceof NotAnswered && answer.status === 404)
     return showFault(`There is no entry ${grouped(seq)} yet.`)
   if (answer instanceof Unreachable)

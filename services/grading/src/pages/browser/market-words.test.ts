@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { betWords, marketWords, selectionsOf, selectionWords } from './market-words.ts'
+import { betWords, marketSelections, marketWords, selectionWords } from './market-words.ts'
 
 it.each([
   ['soccer/e/1x2/ft', 'Match result'],
@@ -18,9 +18,9 @@ it('home and away carry their teams', () => {
 })
 
 it('selections follow the type of the key', () => {
-  expect(selectionsOf('soccer/e/total/ft/2.5')).toEqual(['over', 'under'])
+  expect(marketSelections('soccer/e/total/ft/2.5')).toEqual(['over', 'under'])
   for (const key of ['soccer', 'soccer/e/cs/ft', 'soccer/e/prop:goals/ft', 'soccer/e/toString/ft'])
-    expect(selectionsOf(key)).toEqual([])
+    expect(marketSelections(key)).toEqual([])
 })
 
 it.each([

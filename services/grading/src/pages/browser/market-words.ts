@@ -52,7 +52,7 @@ function namedMarket(key: string, hasLine: boolean): string {
 export const eventWords = (market: string): string => (market === 'parlay' ? 'Parlay' : market)
 
 /** The selections of a key's type; none if every market has its own. */
-export function selectionsOf(key: string): readonly string[] {
+export function marketSelections(key: string): readonly string[] {
   const type = namedType(cutKey(key.trim())?.type ?? '')
   return type === undefined ? [] : (marketShape(type).selections ?? [])
 }

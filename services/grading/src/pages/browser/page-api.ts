@@ -75,7 +75,7 @@ export const previewRecord = (body: Readonly<Record<string, unknown>>) =>
   lookAt<PreviewAnswer>(body)
 
 /** An answer of the service. Throws {@link Unreachable} if it gives none, {@link NotAnswered} for another status. */
-export async function answerOf(path: string): Promise<Response> {
+export async function fetchAnswer(path: string): Promise<Response> {
   const answer = await fetchInTime(path)
   if (!answer.ok) throw new NotAnswered(answer.status)
   return answer
@@ -83,6 +83,6 @@ export async function answerOf(path: string): Promise<Response> {
 
 /** Size, root and signer of the ledger's checkpoint; undefined if there is none. */
 export async function readCheckpoint() {
-  const answer = await answerOf('/api/ledger/checkpoint').catch(nothing)
+  const answer = await fetchAnswer('/api/ledger/checkpoint').catch(nothing)
   return answer && checkpointIn(await answer.text())
 }

@@ -18,12 +18,12 @@ function walletProvider(): Provider | undefined {
   return typeof ethereum?.request === 'function' ? ethereum : undefined
 }
 
-const codeOf = (error: unknown): unknown =>
+const errorCode = (error: unknown): unknown =>
   typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 
 /** A wallet's error in words; code 4001 means that the person declined (EIP-1193). */
 export function walletWords(error: unknown): string {
-  const code = codeOf(error)
+  const code = errorCode(error)
   if (code === 4001) return 'You declined in the wallet. Nothing was charged.'
   if (code === -32002) return 'The wallet is already waiting for your answer: open it.'
   return 'The wallet did not sign. Nothing was charged.'
@@ -40,7 +40,7 @@ async function switchNetwork(
   try {
     await provider.request({ method: 'wallet_switchEthereumChain', params })
   } catch (error) {
-    if (codeOf(error) !== UNKNOWN_NETWORK || rpcUrl === '') throw error
+    if (errorCode(error) !== UNKNOWN_NETWORK || rpcUrl === '') throw error
     const nativeCurrency = { name: 'OKB', symbol: 'OKB', decimals: 18 }
     await provider.request({
       method: 'wallet_addEthereumChain',

@@ -29,7 +29,7 @@ export const plotLabel = (
 ): SVGElement => svgElement('text', { class: kind, x, y }, text)
 
 /** A plot of a size in pixels. Its label summarises what the table beside it shows in full. */
-export const plotOf = (
+export const makePlot = (
   plot: { readonly width: number; readonly height: number; readonly label: string },
   parts: readonly SVGElement[],
 ): SVGSVGElement => {

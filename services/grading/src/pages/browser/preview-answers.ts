@@ -20,7 +20,7 @@ const ANSWERS_MAX = 4
 export const betName = ({ line, pick, written = '' }: PreviewRow): string =>
   `${line ?? ''} ${pick ?? ''} ${written}`
 
-export const optionsOf = ({ cause }: PreviewRow): readonly RowOption[] =>
+export const rowOptions = ({ cause }: PreviewRow): readonly RowOption[] =>
   cause?.kind === 'question' ? (cause.options ?? []) : []
 
 /** The next answer to a row that is still a question, if the reader gave it. */
@@ -29,7 +29,7 @@ function nextAnswer(row: ShownRow, answers: Answers, round: number): string | un
 }
 
 const sendOf = (row: PreviewRow, label: string | undefined): RowOption['send'] =>
-  optionsOf(row).find((option) => option.label === label)?.send
+  rowOptions(row).find((option) => option.label === label)?.send
 
 /** The rows with the reader's answers; each answer is one more look at what it would send. */
 export async function answerRows(
@@ -45,7 +45,7 @@ export async function answerRows(
       return label === undefined || send === undefined ? [] : [{ label, place, send }]
     })
     const left = shown.map((row) =>
-      nextAnswer(row, answers, round) === LEAVE_OUT && optionsOf(row).length > 0
+      nextAnswer(row, answers, round) === LEAVE_OUT && rowOptions(row).length > 0
         ? { ...row, chosen: [...(row.chosen ?? []), LEAVE_OUT] }
         : row,
     )
@@ -78,7 +78,7 @@ export const isLeftOut = ({ chosen = [] }: ShownRow): boolean => chosen.at(-1) =
 export function groupRow(row: ShownRow): 'graded' | 'question' | 'not_gradable' {
   if (isLeftOut(row)) return 'not_gradable'
   if (row.status === 'gradable') return 'graded'
-  return optionsOf(row).length > 0 ? 'question' : 'not_gradable'
+  return rowOptions(row).length > 0 ? 'question' : 'not_gradable'
 }
 
 /** A bet's name in a list of picks: the service takes it once. */

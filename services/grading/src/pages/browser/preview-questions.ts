@@ -4,7 +4,7 @@ import { ROW_MEANINGS, UNGRADED_MEANINGS } from '../../wire/card-codes.ts'
 import type { RowOption } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { badge, hint } from './card-parts.ts'
-import { betName, LEAVE_OUT, optionsOf, type ShownRow } from './preview-answers.ts'
+import { betName, LEAVE_OUT, rowOptions, type ShownRow } from './preview-answers.ts'
 import { whyWords } from './preview-causes.ts'
 
 /** Takes the reader's answers. */
@@ -30,7 +30,7 @@ const choices = (label: string, ...buttons: readonly HTMLElement[]): HTMLElement
 function fileQuestion(rows: readonly ShownRow[], on: OnAnswer): HTMLElement {
   const [first] = rows
   const words = first === undefined ? '' : questionWords(first)
-  const buttons = (first === undefined ? [] : optionsOf(first)).flatMap(({ label, set }) =>
+  const buttons = (first === undefined ? [] : rowOptions(first)).flatMap(({ label, set }) =>
     set === undefined ? [] : [actionButton({ class: 'small' }, label, () => on.file(set))],
   )
   const lines = rows.map(({ line, pick = 0 }) => line ?? pick + 1)
@@ -51,7 +51,7 @@ const LINES_SHOWN_MAX = 12
 function rowQuestion(row: ShownRow, title: string, on: OnAnswer): HTMLElement {
   const { chosen = [] } = row
   const answer = (label: string) => on.row(betName(row), [...chosen, label])
-  const labels = [...optionsOf(row).map(({ label }) => label), LEAVE_OUT]
+  const labels = [...rowOptions(row).map(({ label }) => label), LEAVE_OUT]
   const buttons = labels.map((label) =>
     actionButton({ class: 'small' }, label, () => answer(label)),
   )
@@ -73,7 +73,7 @@ export function chosenNote(row: ShownRow, on: OnAnswer): readonly HTMLElement[] 
   return [element('p', { class: 'hint' }, `You chose: ${chosen.join(', ')}. `, back)]
 }
 
-const isOfFile = (row: ShownRow): boolean => optionsOf(row).some(({ set }) => set !== undefined)
+const isOfFile = (row: ShownRow): boolean => rowOptions(row).some(({ set }) => set !== undefined)
 
 /** Questions about the whole file first: one answer settles many rows. */
 export function questionItems(
@@ -83,7 +83,7 @@ export function questionItems(
 ): readonly HTMLElement[] {
   const ofFile = new Map<string, ShownRow[]>()
   for (const row of rows.filter(isOfFile)) {
-    const sets = optionsOf(row).map(({ set }) => set)
+    const sets = rowOptions(row).map(({ set }) => set)
     const name = JSON.stringify([row.cause?.field, questionWords(row), sets])
     ofFile.set(name, [...(ofFile.get(name) ?? []), row])
   }

@@ -8,7 +8,7 @@ import { filled } from './page-api.ts'
 import { groupRow, isLeftOut, type ShownRow } from './preview-answers.ts'
 import { byCause, whyWords } from './preview-causes.ts'
 import { chosenNote, type OnAnswer, questionItems } from './preview-questions.ts'
-import { valueOf } from './show-issues.ts'
+import { fieldValue } from './show-issues.ts'
 
 /** What the reader pasted, as the service takes it. */
 type ReadRecord =
@@ -28,7 +28,10 @@ const ROWS_FIRST = 50
 export function readRecord(text: string): ReadRecord {
   if (text.trim() === '') return { kind: 'empty' }
   if (!/^\s*[[{]/.test(text)) {
-    const choices = filled({ odds_notation: valueOf('notation'), date_order: valueOf('order') })
+    const choices = filled({
+      odds_notation: fieldValue('notation'),
+      date_order: fieldValue('order'),
+    })
     return { kind: 'record', body: { csv: text, ...choices }, rest: {} }
   }
   try {
@@ -65,7 +68,7 @@ const TONES: Readonly<Record<PreviewRow['status'], readonly [tone: string, words
   not_looked_at: ['warn', 'not looked at'],
 }
 
-function titleOf(row: ShownRow): string {
+function rowTitle(row: ShownRow): string {
   const bet = rowWords(row)
   return `${placeWords(row)}${bet === '' ? '' : ` · ${bet}`}`
 }
@@ -76,7 +79,7 @@ function rowItem(row: ShownRow, on: OnAnswer): HTMLElement {
   return element(
     'li',
     { 'data-status': row.status },
-    element('p', {}, badge(tone, isLeftOut(row) ? 'left out' : words), ` ${titleOf(row)}`),
+    element('p', {}, badge(tone, isLeftOut(row) ? 'left out' : words), ` ${rowTitle(row)}`),
     why !== '' && hint(why),
     ...chosenNote(row, on),
   )
@@ -132,7 +135,7 @@ function findingGroups(rows: readonly ShownRow[]): readonly HTMLElement[] {
     const items = rows.flatMap((row) =>
       (row.findings ?? [])
         .filter((finding) => finding.kind === kind)
-        .map(({ message }) => element('li', {}, element('p', {}, titleOf(row)), hint(message))),
+        .map(({ message }) => element('li', {}, element('p', {}, rowTitle(row)), hint(message))),
     )
     if (items.length === 0) return []
     return [group(kind, [badge('warn', grouped(items.length)), ` ${words}`], items)]
@@ -167,7 +170,7 @@ export function previewView(rows: readonly ShownRow[], on: OnAnswer): readonly H
   if (questions.length > 0)
     parts.push(
       heading(`${counted(questions.length, 'question')} for you`),
-      rowList(questionItems(questions, titleOf, on)),
+      rowList(questionItems(questions, rowTitle, on)),
     )
   if (others.length > 0) parts.push(heading('Not gradable, because'), ...causeGroups(others, on))
   const ungraded = others.filter((row) => row.status === 'ungraded' && !isLeftOut(row)).length
@@ -188,8 +191,8 @@ export function showChoices(preview: PreviewAnswer | undefined): void {
   const faults = (preview?.rows ?? []).flatMap(({ issues = [] }) => issues)
   const asks = (words: string): boolean => faults.some(({ expected }) => expected.startsWith(words))
   const [notation, order] = [
-    asks('a clear notation') || valueOf('notation') !== '',
-    asks('a day that is clear') || valueOf('order') !== '',
+    asks('a clear notation') || fieldValue('notation') !== '',
+    asks('a day that is clear') || fieldValue('order') !== '',
   ]
   pageElement('notation-field').hidden = !notation
   pageElement('order-field').hidden = !order

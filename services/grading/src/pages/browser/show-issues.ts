@@ -14,7 +14,7 @@ const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
   ['body.options.reference', 'reference'],
 ]
 
-export function valueOf(id: string): string {
+export function fieldValue(id: string): string {
   const input = pageElement(id)
   return input instanceof HTMLInputElement || input instanceof HTMLSelectElement
     ? input.value.trim()

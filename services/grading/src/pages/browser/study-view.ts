@@ -17,14 +17,14 @@ const columnsFrom = (first: string) =>
     ),
   ] as const
 
-const bandsOf = ({ bands }: ReferenceStudy, basis: 'fair' | 'price'): readonly BandFigures[] =>
+const basisBands = ({ bands }: ReferenceStudy, basis: 'fair' | 'price'): readonly BandFigures[] =>
   bands
     .filter((row) => row.basis === basis)
     .map(({ promised, ...row }) => ({ ...row, expected_roi: promised, low_sample: false }))
 
 /** The plot's data. */
 export const studyPlotted = (study: ReferenceStudy) => ({
-  bands: bandsOf(study, 'fair'),
+  bands: basisBands(study, 'fair'),
   line: study.lines.find(({ scope }) => scope === 'all') ?? null,
 })
 
@@ -81,7 +81,10 @@ export function showStudy(study: ReferenceStudy): void {
       element('li', {}, mono(name), `: ${what}; ${counted(rows, 'row')}`),
     ),
   )
-  const [fair, price] = [bandsOf(study, 'fair').map(bandRow), bandsOf(study, 'price').map(bandRow)]
+  const [fair, price] = [
+    basisBands(study, 'fair').map(bandRow),
+    basisBands(study, 'price').map(bandRow),
+  ]
   addTable('study-bands', 'What each grade returned in the study', fair)
   addTable('study-price', 'The same on the closing price alone', price)
   addTable('study-closing', 'What closing prices returned', study.closing.map(closingRow))

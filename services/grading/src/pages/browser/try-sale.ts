@@ -53,9 +53,9 @@ function failureWords({ status, error }: { readonly status: number; readonly err
 const result = pageElement('result')
 const outcome = pageElement('outcome')
 
-const amountOf = (kind: Kind): string => pageFact(`payment-${kind}Amount`)
-const priceOf = (kind: Kind): string =>
-  dollarText(BigInt(amountOf(kind)), Number(pageFact('payment-decimals')))
+const amountFact = (kind: Kind): string => pageFact(`payment-${kind}Amount`)
+const priceFact = (kind: Kind): string =>
+  dollarText(BigInt(amountFact(kind)), Number(pageFact('payment-decimals')))
 
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => {
@@ -65,12 +65,12 @@ const pause = (seconds: number): Promise<void> =>
 /** Labels the buttons with what they do and what it costs. */
 export function nameButtons(): void {
   const canPay = currentPayer() !== undefined
-  put('grade-send', canPay ? `Pay ${priceOf('grade')} and grade` : 'Check the pick, free')
-  put('audit-send', canPay ? `Pay ${priceOf('audit')} and audit` : 'Check the record, free')
+  put('grade-send', canPay ? `Pay ${priceFact('grade')} and grade` : 'Check the pick, free')
+  put('audit-send', canPay ? `Pay ${priceFact('audit')} and audit` : 'Check the record, free')
 }
 
 function wellFormedWords(kind: Kind): string {
-  return `Well formed. It costs ${priceOf(kind)} in ${pageFact('payment-name')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
+  return `Well formed. It costs ${priceFact(kind)} in ${pageFact('payment-name')} on ${pageFact('payment-network')}: connect a wallet, or copy an agent’s first request from the overview.`
 }
 
 function showOutcome(...content: readonly HTMLElement[]): void {
@@ -167,6 +167,6 @@ export function sell(sale: Sale): Promise<void> {
     return run(sale, () => checkRequest({ path, body }))
   }
   const network = pageFact('payment-network')
-  const terms = { network, asset: pageFact('payment-asset'), amount: amountOf(kind) }
+  const terms = { network, asset: pageFact('payment-asset'), amount: amountFact(kind) }
   return run(sale, () => payRequest({ path, body, payer, terms, onStep, pause }))
 }

@@ -5,13 +5,13 @@ import type { PreviewAnswer, RowOption } from '../../wire/coverage.ts'
 import { counted } from '../figures.ts'
 import { cardView } from './card-view.ts'
 import { type Candidate, coverMarket, findMarkets } from './find-market.ts'
-import { selectionsOf, selectionWords } from './market-words.ts'
+import { marketSelections, selectionWords } from './market-words.ts'
 import { filled, type Look, previewRecord, readCalibration, readCoverage } from './page-api.ts'
 import { watchPayer } from './payer.ts'
 import { answerRows, groupRow, picksToSend, type ShownRow } from './preview-answers.ts'
 import { issueWords } from './preview-causes.ts'
 import { missWords, previewView, readRecord, showChoices } from './preview-record.ts'
-import { clearIssues, showGradeIssues, showProblem, valueOf } from './show-issues.ts'
+import { clearIssues, fieldValue, showGradeIssues, showProblem } from './show-issues.ts'
 import { isBusy, nameButtons, sell } from './try-sale.ts'
 
 /** A file of 1,000 bets is smaller. */
@@ -33,7 +33,7 @@ const selection = pageElement('selection', HTMLInputElement)
 const picks = pageElement('picks', HTMLTextAreaElement)
 
 function offerSelections(event: Candidate | undefined): void {
-  const names = selectionsOf(market.value)
+  const names = marketSelections(market.value)
   pageElement('selections').replaceChildren(
     ...names.map((name) => element('option', { value: name })),
   )
@@ -67,15 +67,15 @@ function chooseFound(key: string, event: Candidate): void {
 
 function gradeBody() {
   const options = filled({
-    reference: valueOf('reference'),
-    method: valueOf('method'),
-    basis: valueOf('basis'),
+    reference: fieldValue('reference'),
+    method: fieldValue('method'),
+    basis: fieldValue('basis'),
   })
   const pick = {
     market: market.value.trim(),
-    selection: valueOf('selection'),
-    odds: valueOf('odds'),
-    ...filled({ placed_at: valueOf('placed-at') }),
+    selection: fieldValue('selection'),
+    odds: fieldValue('odds'),
+    ...filled({ placed_at: fieldValue('placed-at') }),
   }
   return Object.keys(options).length === 0 ? { pick } : { pick, options }
 }
@@ -112,7 +112,7 @@ let answered:
   | { readonly of: unknown; readonly said: string; readonly rows: Promise<Shown> }
   | undefined
 
-const choicesText = (): string => `${valueOf('notation')} ${valueOf('order')}`
+const choicesText = (): string => `${fieldValue('notation')} ${fieldValue('order')}`
 
 function showRows(found: Shown): void {
   const preview = pageElement('preview')
@@ -306,7 +306,8 @@ pageElement('choice', HTMLFormElement).addEventListener('change', showChoice)
 onSubmit('choice', () => {})
 onSubmit(
   'find',
-  () => void findMarkets({ text: valueOf('find-text'), date: valueOf('find-date') }, chooseFound),
+  () =>
+    void findMarkets({ text: fieldValue('find-text'), date: fieldValue('find-date') }, chooseFound),
 )
 onSubmit('grade', sendGrade)
 onSubmit('audit', () => void sendAudit())
