@@ -10,7 +10,7 @@ import { BENCH_CHAIN } from './payment-network-facts.ts'
 
 const [, , payerCount = '0'] = process.argv
 
-const BALANCE_OF = toFunctionSelector('function makeBalance(address)')
+const BALANCE_OF = toFunctionSelector('function balanceOf(address)')
 const word = (value: bigint): string => `0x${value.toString(16).padStart(64, '0')}`
 const UNUSED = word(0n)
 const LARGE_BALANCE = word(10n ** 18n)
