@@ -115,27 +115,31 @@ async function measureRounds(
   return holds
 }
 
+/** Of a service in that network. */
+export const gradingEnvironment = (
+  { evmPayTo, evmUrl, facilitatorUrl }: PaymentNetworkFacts,
+  own: { readonly DATABASE_PATH: string; readonly DATABASE_URL?: string },
+): Readonly<Record<string, string>> => ({
+  PORT: '0',
+  PAY_TO: evmPayTo,
+  LEDGER_RPC_URL: evmUrl,
+  FACILITATOR_URL: facilitatorUrl,
+  CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
+  TRUST_PROXY_HOPS: String(HOPS),
+  ...own,
+})
+
 /** Runs `work` on the service over that ledger, in a network that settles at once and has so many payers. */
 export async function withGradingService<Result>(
   { databasePath, payers }: { readonly databasePath: string; readonly payers: number },
   work: (server: ServerProcess, payerKeys: readonly string[]) => Promise<Result>,
 ): Promise<Result> {
   const network = await ServerProcess.start('instant-network-server.ts', [String(payers)])
-  const { evmPayTo, evmPayerKeys, evmUrl, facilitatorUrl } = JSON.parse(
-    network.details,
-  ) as PaymentNetworkFacts
-  const environment = {
-    DATABASE_PATH: databasePath,
-    PORT: '0',
-    PAY_TO: evmPayTo,
-    LEDGER_RPC_URL: evmUrl,
-    FACILITATOR_URL: facilitatorUrl,
-    CHECKPOINT_KEY: Buffer.alloc(32, 7).toString('base64'),
-    TRUST_PROXY_HOPS: String(HOPS),
-  }
+  const facts = JSON.parse(network.details) as PaymentNetworkFacts
+  const environment = gradingEnvironment(facts, { DATABASE_PATH: databasePath })
   const server = await ServerProcess.start('grading-server.ts', [JSON.stringify(environment)])
   try {
-    return await work(server, evmPayerKeys)
+    return await work(server, facts.evmPayerKeys)
   } finally {
     await server.stop()
     await network.stop()

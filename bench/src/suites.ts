@@ -18,6 +18,7 @@ import { measureGrading } from './suites/grading.ts'
 import { measureGradingScale } from './suites/grading-scale.ts'
 import { measureJournal } from './suites/journal.ts'
 import { measureOdds } from './suites/odds.ts'
+import { measureProcesses } from './suites/processes.ts'
 import { challengeLikeTestnet, measureX402Challenge } from './suites/x402-challenge.ts'
 import { measureX402Gate } from './suites/x402-gate.ts'
 import { measureX402Paid, paidLikeTestnet } from './suites/x402-paid.ts'
@@ -33,6 +34,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'care-growth': measureCareGrowth,
   'care-wall': measureCareWall,
   journal: measureJournal,
+  processes: measureProcesses,
   odds: measureOdds,
   grading: measureGrading,
   'grading-scale': measureGradingScale,
