@@ -49,7 +49,7 @@ async function signedProof() {
     chainId: CHAIN_ID,
     issuedAtMs: nowMs,
     serial: 1,
-    nonceOf: (issuedAt) => sessions.makeNonce(agent, issuedAt),
+    makeNonce: (issuedAt) => sessions.makeNonce(agent, issuedAt),
   })
   let message = ''
   const header = await answerSignIn(JSON.parse(body), {

@@ -80,7 +80,7 @@ export function proofWanted(baseUrl: string, error = 'sign_in_required'): Answer
     chainId: 'eip155:296',
     issuedAtMs: Date.now(),
     serial: 1,
-    nonceOf: () => 'a1b2c3d4e5f67890',
+    makeNonce: () => 'a1b2c3d4e5f67890',
   })
   return { status: 402, body: JSON.parse(body), headers }
 }

@@ -45,7 +45,7 @@ const signOne = (nonce: number): Promise<Hex> =>
     type: 'legacy',
   })
 
-const nonceOf = () => client.getTransactionCount({ address: client.account.address })
+const makeNonce = () => client.getTransactionCount({ address: client.account.address })
 
 /** Starts a send and waits until its timers run. */
 async function startSend(raw: Hex): Promise<{ answered: Promise<unknown>; isAnswered(): boolean }> {
@@ -61,7 +61,7 @@ async function startSend(raw: Hex): Promise<{ answered: Promise<unknown>; isAnsw
 describe('L18: send latency', () => {
   test('L18: setSendLatencyMs: a send answers only after its time, which lies between the two', async () => {
     devnet.controls.setSendLatencyMs({ min: 3_000, max: 8_000 })
-    const send = await startSend(await signOne(await nonceOf()))
+    const send = await startSend(await signOne(await makeNonce()))
     clock.advanceMs(3_000)
     // Through the whole edge and back: an answer would have overtaken it.
     await rpc(devnet, 'eth_chainId')
@@ -72,18 +72,18 @@ describe('L18: send latency', () => {
 
   test('sends that overlap reach consensus in the order of their arrival', async () => {
     devnet.controls.setSendLatencyMs({ min: 3_000, max: 8_000 })
-    const nonce = await nonceOf()
+    const nonce = await makeNonce()
     const raws = await Promise.all([0, 1, 2, 3].map((more) => signOne(nonce + more)))
     const sends: Promise<unknown>[] = []
     for (const raw of raws) sends.push((await startSend(raw)).answered)
     clock.advanceMs(8_000)
     for (const answer of await Promise.all(sends)) expect(answer).toHaveProperty('result')
-    expect(await nonceOf()).toBe(nonce + 4)
+    expect(await makeNonce()).toBe(nonce + 4)
   })
 
   test('what the relay itself refuses is refused at once; a gap in the nonces only by consensus', async () => {
     devnet.controls.setSendLatencyMs({ min: 3_000, max: 3_000 })
-    const nonce = await nonceOf()
+    const nonce = await makeNonce()
     const low = await rpc(devnet, 'eth_sendRawTransaction', [await signOne(nonce - 1)])
     expect(low.error?.message).toMatch(/Nonce too low/)
     const gap = await startSend(await signOne(nonce + 1))
@@ -102,7 +102,7 @@ describe('L18: receipts and transfers', () => {
   test('setReceiptDelayMs: a receipt shows up later than its block and its balances', async () => {
     const before = await client.getBalance({ address: receiver })
     devnet.controls.setReceiptDelayMs(2_000)
-    const raw = await signOne(await nonceOf())
+    const raw = await signOne(await makeNonce())
     const hash = await client.sendRawTransaction({ serializedTransaction: raw })
     expect(await client.getBalance({ address: receiver })).toBe(before + parseEther('1'))
     const receipt = () => rpc(devnet, 'eth_getTransactionReceipt', [hash])
@@ -139,12 +139,12 @@ describe('L18: losses', () => {
   })
 
   test('loseNextAnswers: the send is carried out, and its answer lost', async () => {
-    const nonce = await nonceOf()
+    const nonce = await makeNonce()
     devnet.controls.loseNextAnswers('rpc', 1, 'eth_sendRawTransaction')
-    expect(await nonceOf()).toBe(nonce)
+    expect(await makeNonce()).toBe(nonce)
     const send = rpc(devnet, 'eth_sendRawTransaction', [await signOne(nonce)])
     await expect(send).rejects.toThrow('fetch failed')
-    expect(await nonceOf()).toBe(nonce + 1)
+    expect(await makeNonce()).toBe(nonce + 1)
   })
 
   test('loseNextAnswers: a transfer reaches consensus, and its client hears nothing', async () => {
@@ -207,7 +207,7 @@ describe('L18: the profile', () => {
   test('likeTestnet sets everything at once, answerPromptly ends it', async () => {
     // block-windows.test.ts shows what windows do.
     devnet.controls.likeTestnet({ answerLoss: { rpc: 0, mirror: 0, consensus: 0 }, blockMs: 0 })
-    const nonce = await nonceOf()
+    const nonce = await makeNonce()
     const send = await startSend(await signOne(nonce))
     clock.advanceMs(8_000)
     const { result: hash } = (await send.answered) as { result: Hex }
@@ -216,9 +216,9 @@ describe('L18: the profile', () => {
     expect((await rpc(devnet, 'eth_getTransactionReceipt', [hash])).result).toBeNull()
     clock.advanceMs(1)
     expect((await rpc(devnet, 'eth_getTransactionReceipt', [hash])).result).not.toBeNull()
-    expect(await nonceOf()).toBe(nonce)
+    expect(await makeNonce()).toBe(nonce)
     devnet.controls.answerPromptly()
-    expect(await nonceOf()).toBe(nonce + 1)
+    expect(await makeNonce()).toBe(nonce + 1)
   })
 
   test('every condition can be set over JSON-RPC, and nonsense is refused', async () => {

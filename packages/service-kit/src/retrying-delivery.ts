@@ -9,7 +9,7 @@ type RetryingDelivery<Item> = {
   /** Longest wait when closing, milliseconds; each waiting item gets one more attempt in that time. */
   readonly closeMs: number
   /** Names items: a newer item replaces an undelivered one of the same name. If absent, none is replaced. */
-  readonly nameOf?: (item: Item) => string
+  readonly nameItem?: (item: Item) => string
   /** Tries once. Resolves with why the item was not taken, or undefined if it was. */
   readonly attempt: (item: Item, signal: AbortSignal) => Promise<string | undefined>
   readonly onLost: (item: Item, reason: string) => void
@@ -20,13 +20,13 @@ type RetryingDelivery<Item> = {
  * waits for it; items it cannot deliver are reported.
  */
 export function createRetryingDelivery<Item>(options: RetryingDelivery<Item>) {
-  const { attempt, clock, closeMs, nameOf, onLost, retryAfterMs, waitingMax } = options
+  const { attempt, clock, closeMs, nameItem, onLost, retryAfterMs, waitingMax } = options
   const waiting = new Map<unknown, Item>()
   const closing = new AbortController()
   const closed = new AbortController()
   let running: Promise<void> | undefined
 
-  const isReplaced = (item: Item): boolean => nameOf !== undefined && waiting.has(nameOf(item))
+  const isReplaced = (item: Item): boolean => nameItem !== undefined && waiting.has(nameItem(item))
   const deliver = async (item: Item): Promise<void> => {
     for (let tries = 0; ; tries += 1) {
       const reason = await attempt(item, closed.signal)
@@ -49,7 +49,7 @@ export function createRetryingDelivery<Item>(options: RetryingDelivery<Item>) {
     /** Queues an item. */
     send(item: Item): void {
       if (closing.signal.aborted) return
-      const key = nameOf === undefined ? Symbol('item') : nameOf(item)
+      const key = nameItem === undefined ? Symbol('item') : nameItem(item)
       if (waiting.size >= waitingMax && !waiting.has(key))
         return onLost(item, 'too many are waiting')
       waiting.set(key, item)

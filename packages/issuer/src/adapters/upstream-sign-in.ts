@@ -75,7 +75,8 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
       }).href
     },
     /** The sign-in that a provider's answer belongs to. */
-    uidOf: (state: string | null): string | undefined => /^([\w-]{8,64})\./.exec(state ?? '')?.[1],
+    readUid: (state: string | null): string | undefined =>
+      /^([\w-]{8,64})\./.exec(state ?? '')?.[1],
     /** The person that an answer names; each works once. Rejects with `UpstreamRefused`. */
     async finish(uid: string, answer: URLSearchParams): Promise<Account> {
       const waiting = await pending.find(uid)

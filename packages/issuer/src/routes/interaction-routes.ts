@@ -293,7 +293,7 @@ function addUpstreamRoutes(
   const hidden = { schema: { hide: true }, config: { hasSecretPath: true } }
   app.get('/upstream/callback', hidden, async (request, reply) => {
     const answer = readAnswer(request)
-    const uid = upstream.uidOf(answer.get('state'))
+    const uid = upstream.readUid(answer.get('state'))
     return uid === undefined
       ? sendPage({ reply: reply.code(400) }, stoppedPage(EXPIRED))
       : reply.redirect(`/interaction/${uid}/upstream?${answer.toString()}`, 303)

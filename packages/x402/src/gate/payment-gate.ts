@@ -80,7 +80,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
   const { reservations: store = createMemoryReservationStore({ clock }) } = options
   const limits: GateLimits = { ...DEFAULT_GATE_LIMITS, ...options.limits }
   const observe = (event: GateEvent): void => {
-    const requestId = inFlight.requestIdOf(event.payment.id)
+    const requestId = inFlight.findRequestId(event.payment.id)
     try {
       options.observe?.(requestId === undefined ? event : { ...event, requestId })
     } catch {
@@ -133,7 +133,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
       return await payAdmitted(await admit(schemes, headers, terms), terms, job)
     },
     /**
-     * Resumes every reservation that a process which ended left open (X9), using the job that `jobOf` makes from its
+     * Resumes every reservation that a process which ended left open (X9), using the job that `makeJob` makes from its
      * `request`. One without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
      * settled again. Resolves once each has an outcome or continues in the background. Calls may be served meanwhile:
      * open reservations block from the moment the store is opened. Call it again and again where processes share a store:
@@ -210,13 +210,13 @@ function createResume(gate: {
   }
 
   return async <Prepared, Answer, Declined>(
-    jobOf: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
+    makeJob: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
     hear?: (resumed: Resumed) => void,
   ): Promise<void> => {
     const resume = async (reservation: Reservation): Promise<Resumed> => {
       try {
         const { payment } = reservation
-        const job = jobOf(reservation)
+        const job = makeJob(reservation)
         if (job === undefined) return { reservation, end: 'left_open' }
         const scheme = findScheme(schemes, payment.network)
         const whole = wholeJob(job, scheme)

@@ -95,7 +95,7 @@ export function createPaymentsInFlight(gate: GateParts) {
     isPending: (subject: string): boolean =>
       hasSome(subject, ({ progress }) => progress.isPossiblySettled()),
     /** The request id given by the job that brought this payment; undefined if it is not in flight. */
-    requestIdOf: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
+    findRequestId: (paymentId: string): string | undefined => inFlight.get(paymentId)?.requestId,
     close: (): Promise<void> => {
       closing ??= closeAll()
       return closing

@@ -22,7 +22,7 @@ const challenge = signInChallenge({
   chainId: 'eip155:296',
   issuedAtMs,
   serial: 7,
-  nonceOf: () => 'a1b2c3d4e5f67890a1b2c3d4e5f67890',
+  makeNonce: () => 'a1b2c3d4e5f67890a1b2c3d4e5f67890',
 })
 const signer = {
   address: account.address,

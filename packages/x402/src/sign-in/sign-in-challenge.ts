@@ -26,7 +26,7 @@ type SignInOffer = {
   /** Tells challenges of the same millisecond apart, so that each has its own nonce: 0 to 999,999. */
   readonly serial: number
   /** Makes the nonce from the exact text of the time of issue. */
-  readonly nonceOf: (issuedAt: string) => string
+  readonly makeNonce: (issuedAt: string) => string
 }
 
 /**
@@ -35,14 +35,14 @@ type SignInOffer = {
  * `schema`, which is left out.
  */
 export function signInChallenge(offer: SignInOffer): Challenge {
-  const { chainId, error, issuedAtMs, nonceOf, resource, serial, statement } = offer
+  const { chainId, error, issuedAtMs, makeNonce, resource, serial, statement } = offer
   const fraction = String(serial % 1_000_000).padStart(6, '0')
   const issuedAt = new Date(issuedAtMs).toISOString().replace('Z', `${fraction}Z`)
   const info: SignInInfo = {
     domain: new URL(resource.url).host,
     uri: resource.url,
     version: '1',
-    nonce: nonceOf(issuedAt),
+    nonce: makeNonce(issuedAt),
     issuedAt,
     expirationTime: new Date(issuedAtMs + SIGN_IN_AGE_MS_MAX).toISOString(),
     statement,

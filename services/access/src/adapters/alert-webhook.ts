@@ -34,7 +34,7 @@ export function createAlertWebhook(options: AlertWebhookOptions) {
     retryAfterMs: RETRY_MS,
     // Only the newest of each alert waits.
     waitingMax: Number.POSITIVE_INFINITY,
-    nameOf: ({ alert }) => alert,
+    nameItem: ({ alert }) => alert,
     closeMs: 0,
     attempt: async (notice) => {
       const answer = await fetchJson({

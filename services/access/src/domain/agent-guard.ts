@@ -90,7 +90,7 @@ export function createAgentGuard(deps: AgentGuardDeps) {
       chainId,
       issuedAtMs: clock.unixMs(),
       serial: challenges,
-      nonceOf: (issuedAt) => sessions.makeNonce(agent, issuedAt),
+      makeNonce: (issuedAt) => sessions.makeNonce(agent, issuedAt),
     })
     return { kind: 'proof-required', challenge }
   }
