@@ -2,18 +2,11 @@
  * What is heard is what is seen (C45): a text as a speech program is to say it. Nothing that has no width stays in it, and every
  * digit is one that the program knows: it skips those of other scripts without a word, so that 50 would be heard as nothing.
  */
+import { plainDigit } from '../wire/reads-as.ts'
 import { holdsControls, withoutHidden } from '../wire/text-of-others.ts'
 
 /** Numbers that are no digits and that speech programs say. */
 const KNOWN_NUMBERS = /[½¼¾⅓⅔²³¹⁰⁴-⁹₀-₉]/u
-
-/** Digits of every script as 0 to 9: they stand in rows of ten, or several rows behind one another. */
-function digit(character: string): string {
-  const codePoint = character.codePointAt(0) ?? 0
-  let place = 0
-  while (/\p{Nd}/u.test(String.fromCodePoint(codePoint - place - 1))) place += 1
-  return String(place % 10)
-}
 
 /** Other numbers by what they are made of: ① is 1, and ⅛ is 1/8, apart from a number before it. */
 function number(character: string): string {
@@ -29,7 +22,7 @@ export function spokenForm(text: string): string | undefined {
   if (holdsControls(text)) return undefined
   const said = withoutHidden(text)
     .replace(/[\p{No}\p{Nl}]/gu, number)
-    .replace(/\p{Nd}/gu, (each) => (each >= '0' && each <= '9' ? each : digit(each)))
+    .replace(/(?![0-9])\p{Nd}/gu, plainDigit)
   const numbers = said.match(/\p{N}/gu) ?? []
   return numbers.every((each) => /[0-9]/.test(each) || KNOWN_NUMBERS.test(each)) ? said : undefined
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Audience } from './audience.ts'
-import { readsAs } from './reads-as.ts'
+import { foldLetters, readsAs, TWO_FOR_ONE } from './reads-as.ts'
 
 /** The form in which names are kept and compared, whatever a keyboard or a file system made of them. */
 export const normalName = (name: string): string => name.normalize('NFC')
@@ -69,41 +69,6 @@ export const isWritableName = (text: string): boolean =>
 /** Marks that are vowels or the like in their script, not accents. */
 const SPELLING_MARK = /(?!\p{Script=Inherited})\p{M}/u
 
-/** Letters that are also written as two: Müller is Mueller. */
-const TWO_LETTERS: Readonly<Record<string, string>> = {
-  ä: 'ae',
-  æ: 'ae',
-  å: 'aa',
-  ö: 'oe',
-  œ: 'oe',
-  ø: 'oe',
-  ß: 'ss',
-  þ: 'th',
-  ü: 'ue',
-}
-/** Letters of Persian and Urdu keyboards, and with or without hamza: each is written for the other. */
-const ARABIC_LETTERS: Readonly<Record<string, string>> = {
-  ی: 'ي',
-  ى: 'ي',
-  ئ: 'ي',
-  ک: 'ك',
-  ة: 'ه',
-  ہ: 'ه',
-  أ: 'ا',
-  إ: 'ا',
-  آ: 'ا',
-  ٱ: 'ا',
-  ؤ: 'و',
-}
-const inOneKeyboard = (name: string): string =>
-  name.replace(/[یىئکةہأإآٱؤ]/g, (letter) => ARABIC_LETTERS[letter] ?? letter)
-
-/** And each for the plain letter, which a keyboard without it has: Muller. */
-const inPlainLetters = (name: string): string =>
-  readsAs(name.toLowerCase().replace(/[äæåöœøßþü]/g, (letter) => TWO_LETTERS[letter] ?? letter))
-    .replace(/([aou])e/g, '$1')
-    .replace(/aa/g, 'a')
-
 /**
  * Marks that tell no name from another for who reads it: the points of Hebrew, Arabic, Syriac and Ethiopic, and the dot below
  * that letters of India may lack; where a nasal has a moon or a dot, either is written.
@@ -127,13 +92,16 @@ const withoutJoints = (name: string): string => name.replace(/[\s'._-]/gu, '')
 
 /** What a name may be taken for: without case, accents, alphabets and joints, and by the digits and letters that look like others. */
 export function looksOf(text: string): readonly string[] {
-  const name = withoutUnread(inOneKeyboard(withPlainSigns(text)))
-  if (SPELLING_MARK.test(name)) return [name.normalize('NFKC').toLowerCase()]
+  const name = withPlainSigns(text)
+  // A joiner only shapes what stands around it.
+  const plain = foldLetters(withoutUnread(name))
+  if (SPELLING_MARK.test(plain)) return [plain]
   const looks = [
     readsAs(name.toUpperCase()),
     readsAs(name.replace(/[I1|]/g, 'l').replace(/0/g, 'o').replace(/rn/g, 'm')),
-    inPlainLetters(name),
-    readsAs(withoutJoints(name.toLowerCase())),
+    // Müller is written Mueller, and on a keyboard without ü Muller.
+    readsAs(plain).replace(TWO_FOR_ONE, '$1').replace(/aa/g, 'a'),
+    readsAs(withoutJoints(plain)),
   ]
   return [...new Set(looks)]
 }
