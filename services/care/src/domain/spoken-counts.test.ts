@@ -88,7 +88,10 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['a short word that may be shortened', 'en', 'Take w. food prn.'],
     ['a short word that may be shortened', 'en', 'Take it with meds. Then rest.'],
     ['a short word that may be shortened', 'fr', 'Prendre avant rep.'],
-    ['a longer word that no word ends as', 'de', 'Vor der Mahlz. nehmen, nach Behandl.'],
+    ['a longer word that no word ends as', 'de', 'Nimm sie nach der Mahlz.'],
+    ['a longer word that no word ends as', 'de', 'Nimm sie vor dem Frühst.'],
+    ['a longer word that no word ends as', 'en', 'Take it before breakf.'],
+    ['a longer word that no word ends as', 'pl', 'Zażyj po śniadn.'],
     ['a longer word that no word ends as', 'it', 'Prenda dopo colaz.'],
     ['a longer word that no word ends as', 'es', 'Tome sin aliment.'],
   ])('%s is not spoken (%s): %s', (_what, language, text) => {

@@ -130,7 +130,7 @@ export type SpokenRules = {
   readonly noNameBeside?: readonly string[]
   /** Words of up to four letters that may end a sentence: any other before a full stop may be shortened. */
   readonly lastWords: string
-  /** How longer words end. */
+  /** What longer words may have behind their last vowel. */
   readonly codas?: string
   /** Whether a capital begins every noun: elsewhere it begins a name, which may end a sentence. */
   readonly hasCapitalNouns?: boolean
@@ -265,11 +265,14 @@ export type SpokenLanguage = {
 
 /** Where something known begins, as patterns for one place of a text. */
 export function compileRules(rules: SpokenRules) {
-  const { afterTime, beforeNames = {}, dayHalves = {}, decimal, fractions, group, script } = rules
+  const { afterTime, beforeNames = {}, codas = '', dayHalves = {}, decimal } = rules
   const {
+    fractions,
+    group,
     joints = [],
     lastWords,
     ordinals = [],
+    script,
     timeDot = false,
     timesSuffixes = [],
     timeMarks,
@@ -316,6 +319,7 @@ export function compileRules(rules: SpokenRules) {
     inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
     lastWords: new Set(lastWords.split(' ')),
+    codas: new Set(codas.split(' ')),
     // `IV` is four, and an abbreviation.
     roman: /^(?=..)x{0,3}(?:ix|iv|v?i{0,3})$/,
     script: new RegExp(`^(?:${letters}|\\p{M}|${apostrophes})+$`, 'u'),

@@ -163,7 +163,7 @@ class SentenceReader {
   #mayBeShortened(text: string, at: number, word: string): boolean {
     const end = at + word.length
     if (this.#rules.script !== 'Latin' || text[end] !== '.' || text[end + 1] === '.') return false
-    const { codas, hasCapitalNouns = false, titles, uncounted = [] } = this.#rules
+    const { hasCapitalNouns = false, titles, uncounted = [] } = this.#rules
     const small = smallLetters(this.#language, word)
     if (this.#patterns.lastWords.has(small) || uncounted.includes(small)) return false
     const before = text.slice(0, at)
@@ -171,10 +171,8 @@ class SentenceReader {
     // Where every noun has a capital, another name stands before it.
     const isBehindName = hasCapitalNouns ? /\p{L},? \p{Lu}\p{Ll}+ $/u : /\p{L}.? $/u
     if (/^\p{Lu}\p{Ll}/u.test(word) && (isTitled || isBehindName.test(before))) return false
-    return (
-      small.length < SHORT_WORD_CHARS ||
-      (codas !== undefined && !new RegExp(`${codas}$`, 'u').test(small))
-    )
+    const coda = /[^aeiouyàâäáåæèéêëìíîïòóôöøœùúûüýąęı]*$/u.exec(small)?.[0] ?? ''
+    return small.length < SHORT_WORD_CHARS || (coda !== '' && !this.#patterns.codas.has(coda))
   }
 
   /** Whether the full stop behind a word stands in a sentence: it shortens the word. */
