@@ -1,5 +1,5 @@
 /** Numbers as they agree with what they count and with the word before them (C37): `eine Tablette`, `do dwóch tabletek`. */
-import { lookUp, type SpokenRules } from './spoken-rules.ts'
+import { type CompiledRules, lookUp, matchAt, type SpokenRules } from './spoken-rules.ts'
 
 /** A number of a sentence, also `1/2` and `1 1/2`. */
 export type SpokenNumber = {
@@ -13,22 +13,12 @@ export type SpokenNumber = {
 /** What a number counts: a kind of noun; a word of which nothing is known; or nothing. */
 export type Counted = { readonly kind: string } | 'unknown' | 'nothing'
 
-/** How a word is found in a list of beginnings, of which those that end in `$` are whole: by the longest. */
-function begins(word: string, starts: readonly string[]): number {
-  const found = starts.filter((start) =>
-    start.endsWith('$') ? `${word}$` === start : word.startsWith(start),
-  )
-  return Math.max(0, ...found.map((start) => start.length))
-}
-
 /** What a noun is counted as; `text` begins with it, in small letters. */
-export function countedBy({ nouns, uncounted = [] }: SpokenRules, text: string): Counted {
+export function countedBy({ kinds, noun, uncounted }: CompiledRules, text: string): Counted {
   const word = /^[\p{L}\p{M}’']+/u.exec(text)?.[0] ?? ''
-  if (word === '' || uncounted.includes(word)) return 'nothing'
-  const [best] = Object.entries(nouns)
-    .map(([kind, starts]) => ({ kind, length: begins(word, starts) }))
-    .toSorted((left, right) => right.length - left.length)
-  return best !== undefined && best.length > 0 ? { kind: best.kind } : 'unknown'
+  if (word === '' || uncounted.has(word)) return 'nothing'
+  const kind = kinds.get(matchAt(noun, word, 0)?.[0] ?? '')
+  return kind === undefined ? 'unknown' : { kind }
 }
 
 /** The case of a number behind a word. */
@@ -52,9 +42,11 @@ export function agreedNumber(
   const own = caseBehind(rules, before)
   if (own?.isName === true) return number.said
   if (typeof counted === 'object' && own?.kinds?.includes(counted.kind) === false) return undefined
-  const table = { ...rules.counted, ...(isJoined && rules.joined), ...own?.numbers }
+  const tables = [own?.numbers, isJoined ? rules.joined : undefined, rules.counted]
+  const formsOf = (written: string) =>
+    tables.map((table) => table && lookUp(table, written)).find((forms) => forms !== undefined)
   const formOf = (written: string): string | null | undefined => {
-    const forms = lookUp(table, written)
+    const forms = formsOf(written)
     if (forms === undefined) return own?.isWhole === true ? null : ''
     if (typeof forms === 'string') return forms
     if (counted === 'nothing') return own === undefined ? '' : null
@@ -67,7 +59,7 @@ export function agreedNumber(
   const form = formOf(number.written)
   if (form === null || form === undefined) return undefined
   if (form !== '') return form
-  const isListed = lookUp(table, number.written) !== undefined
+  const isListed = formsOf(number.written) !== undefined
   return isWhole && !isListed && rules.isLastDigitCounted === true && hasForms(number.value, formOf)
     ? undefined
     : number.said

@@ -109,7 +109,7 @@ export class QuantityReader {
     const word = /^[\p{L}\p{M}]+/u.exec(noun)?.[0] ?? ''
     const isSeveral = this.#patterns.timeUnit.test(noun) || new RegExp(plurals, 'u').test(word)
     if (isSeveral || /2\/3|3\/4/.test(written)) return true
-    const isThing = typeof countedBy(this.#rules, noun) === 'object'
+    const isThing = typeof countedBy(this.#patterns, noun) === 'object'
     return unit === undefined && !isThing && !parts.some((start) => noun.startsWith(start))
   }
 
@@ -154,7 +154,7 @@ export class QuantityReader {
     }
     const said = this.#amountWords(
       amount,
-      { counted: countedBy(this.#rules, name.trimStart()), forms },
+      { counted: countedBy(this.#patterns, name.trimStart()), forms },
       before,
     )
     if (said === undefined) return undefined
@@ -214,7 +214,7 @@ export class QuantityReader {
     const unit = matchAt(this.#patterns.unit, text, from)
     const name =
       unit === undefined ? text.slice(from).replace(/^ /, '') : this.unitFor(unit[1] ?? '', 2)
-    const counted = countedBy(this.#rules, smallLetters(this.#language, name))
+    const counted = countedBy(this.#patterns, smallLetters(this.#language, name))
     if (joint !== undefined) return { counted, isJoined: true }
     return { counted, unit, forms: unit && unitForms(this.#rules, unit[1] ?? '') }
   }
@@ -227,7 +227,7 @@ export class QuantityReader {
       return { said: this.#amountWords(amount, { counted: 'nothing' }, '')?.text ?? '', end }
     const sign = matchAt(this.#patterns.percent, text, end)
     if (sign !== undefined) {
-      const counted = countedBy(this.#rules, percent.replace('{n} ', '').toLowerCase())
+      const counted = countedBy(this.#patterns, percent.replace('{n} ', '').toLowerCase())
       const n = this.#amountWords(amount, { counted }, before)?.text
       return n === undefined ? n : { said: fill(percent, { n }), end: end + sign[0].length }
     }
@@ -330,7 +330,7 @@ export class QuantityReader {
     // Two strengths of one product, of which none is for the other.
     if (number !== undefined && text.slice(0, before.end).endsWith(unit[1] ?? '')) return before
     const name = this.unitFor(unit[1] ?? '', number ?? 1)
-    const counted = countedBy(this.#rules, smallLetters(this.#language, name))
+    const counted = countedBy(this.#patterns, smallLetters(this.#language, name))
     const own = number && this.#agreed(number, counted)
     if (number !== undefined && own === undefined) return before
     const isTime = own !== undefined && this.#patterns.timeUnit.test(unit[1] ?? '')

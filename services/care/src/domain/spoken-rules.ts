@@ -254,6 +254,17 @@ function measuredThings(rules: SpokenRules): string {
   return `(?:${isNamed})(?![\\p{L}\\p{M}])|${oneOf(things)}`
 }
 
+/** How a noun of dosing begins, the longest way first, and what numbers agree with there. */
+function compileNouns({ nouns }: SpokenRules) {
+  const starts = Object.values(nouns).flat()
+  const kinds = new Map(
+    Object.entries(nouns).flatMap(([kind, all]) =>
+      all.map((start) => [start.replace('$', ''), kind] as const),
+    ),
+  )
+  return { kinds, noun: sticky(oneOf(starts).replaceAll('\\$', "(?![\\p{L}\\p{M}’'])")) }
+}
+
 export type CompiledRules = ReturnType<typeof compileRules>
 
 /** A language as its sentences are read. */
@@ -318,6 +329,8 @@ export function compileRules(rules: SpokenRules) {
     // `Dott.ssa`.
     inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),
+    uncounted: new Set(rules.uncounted),
+    ...compileNouns(rules),
     lastWords: new Set(lastWords.split(' ')),
     codas: new Set(codas.split(' ')),
     // `IV` is four, and an abbreviation.

@@ -33,7 +33,7 @@ export class TimeReader {
     const own = (each: string) => lookUp(hours[form] ?? {}, each)
     const h = own(String(hourValue)) ?? inParts(hourValue, own) ?? hourValue
     const minutes = { said: String(minuteValue), written: String(minuteValue), value: minuteValue }
-    const counted = minute === undefined ? 'nothing' : countedBy(this.#rules, minute)
+    const counted = minute === undefined ? 'nothing' : countedBy(this.#patterns, minute)
     const m = agreedNumber(this.#rules, minutes, { counted, before: '', isJoined: false })
     if (own(String(hourValue)) === null || m === undefined) return undefined
     const low = minuteValue <= timeLowMax ? timeLow : time

@@ -163,9 +163,9 @@ class SentenceReader {
   #mayBeShortened(text: string, at: number, word: string): boolean {
     const end = at + word.length
     if (this.#rules.script !== 'Latin' || text[end] !== '.' || text[end + 1] === '.') return false
-    const { hasCapitalNouns = false, titles, uncounted = [] } = this.#rules
+    const { hasCapitalNouns = false, titles } = this.#rules
     const small = smallLetters(this.#language, word)
-    if (this.#patterns.lastWords.has(small) || uncounted.includes(small)) return false
+    if (this.#patterns.lastWords.has(small) || this.#patterns.uncounted.has(small)) return false
     const before = text.slice(0, at)
     const isTitled = titles.includes(`${smallLetters(this.#language, lastWord(before))}.`)
     // Where every noun has a capital, another name stands before it.

@@ -63,10 +63,9 @@ export const foldAlike = (text: string): string =>
 
 /** Letters that NFKD does not take apart, and two letters that stand for one with dots, a ring or a stroke: Köhler, Koehler. */
 const WRITTEN_AS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ...{ ß: 'ss', æ: 'a', œ: 'o', ø: 'o', đ: 'd', ð: 'd', þ: 'th', ł: 'l', ħ: 'h', ı: 'i', ς: 'σ' },
-    ...{ ى: 'ي', ی: 'ي', ک: 'ك', ة: 'ه', ہ: 'ه', ٱ: 'ا' },
-  }),
+  'ßss æa œo øo đd ðd þth łl ħh ıi ςσ ىي یي کك ةه ہه ٱا'
+    .split(' ')
+    .map(([letter = '', ...others]) => [letter, others.join('')]),
 )
 const WRITTEN = new RegExp(`[${[...WRITTEN_AS.keys()].join('')}]`, 'gu')
 export const TWO_FOR_ONE = /([aou])e/g
