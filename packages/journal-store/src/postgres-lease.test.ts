@@ -170,6 +170,7 @@ describe.skipIf(postgresMissing !== undefined)(
       await passTime()
       await expect.poll(() => ids, { timeout: 10_000 }).toHaveLength(2)
       expect(ids[1]).toBe(first.id())
+      expect(ids[1]).not.toBe(ids[0])
       await expect.poll(() => first.isKnown(), { timeout: 10_000 }).toBe(true)
       await other.close()
       await expect.poll(() => first.living(), { timeout: 10_000 }).toBe(1)
