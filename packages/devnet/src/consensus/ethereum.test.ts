@@ -1,4 +1,4 @@
-import { EthereumTransaction, TransactionRecordQuery } from '@hiero-ledger/sdk'
+import { EthereumTransaction, Hbar, TransactionRecordQuery } from '@hiero-ledger/sdk'
 import { type Hex, hexToBytes, keccak256, parseEther, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, expect, test } from 'vitest'
@@ -81,6 +81,41 @@ test.each([
   const { body } = await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)
   expect(body).toMatchObject({ result: status, status: '0x0', block_number: null, logs: [] })
 })
+
+test.each([
+  ['all of it', 0n],
+  ['the rest', gasPrice / 2n],
+])(
+  'L8: its payer pays %s for gas that the sender does not offer, as far as it says',
+  async (_, offered) => {
+    const price = (gasPrice - offered) / 10_000_000_000n
+    const short = wrap(await sign({ gasPrice: offered })).setMaxGasAllowanceHbar(
+      Hbar.fromTinybars((price * 1_000_000n - 1n).toString()),
+    )
+    expect(await statusOf(short)).toBe('INSUFFICIENT_TX_FEE')
+    const before = await sender.getBalance({ address: sender.account.address })
+    const raw = await sign({ gasPrice: offered })
+    const allowed = wrap(raw).setMaxGasAllowanceHbar(new Hbar(2))
+    const response = await allowed.execute(client)
+    await response.getReceipt(client)
+    const { body } = await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)
+    const gasUsed = BigInt(body['gas_used'] as number)
+    const after = await sender.getBalance({ address: sender.account.address })
+    const senderPrice = (offered / 10_000_000_000n) * 10_000_000_000n
+    expect(before - after).toBe(parseEther('1') + gasUsed * senderPrice)
+    const path = `/api/v1/transactions/${toMirrorId(response.transactionId)}`
+    const [{ transfers }] = (await mirror(devnet, path)).body['transactions'] as [
+      { transfers: { account: string; amount: number }[] },
+    ]
+    const added = gasUsed * (gasPrice / 10_000_000_000n - senderPrice / 10_000_000_000n)
+    expect(transfers).toContainEqual({
+      account: payer.accountId,
+      amount: -Number(added),
+      is_approval: false,
+    })
+    expect(transfers.reduce((sum, { amount }) => sum + amount, 0)).toBe(0)
+  },
+)
 
 test('L8: bytes that are no Ethereum transaction are refused by the node', async () => {
   expect(await statusOf(wrap('0xdeadbeef'))).toBe('INVALID_ETHEREUM_TRANSACTION')

@@ -154,7 +154,12 @@ async function handleEvm(
   const submission = submissionOf(transaction)
   const parsed = await readEvmTransaction(ledger, transaction, content)
   if (typeof parsed === 'string') return handleTransaction(ledger, { transaction, forced: parsed })
-  const verdict = await takeEthereumTransaction(ledger, parsed, submission)
+  const payer = ledger.accounts.byNumber(transaction.payerNumber)
+  if (payer === undefined) throw new Error(`payer ${transaction.payerNumber} passed the precheck`)
+  const gasAllowanceTinybar =
+    content.kind === 'ethereumTransaction' ? content.gasAllowanceTinybar : 0n
+  const arrival = { submission, payer, gasAllowanceTinybar }
+  const verdict = await takeEthereumTransaction(ledger, parsed, arrival)
   if (verdict.kind === 'refused') {
     const refused = await handleTransaction(ledger, { transaction, forced: verdict.status })
     ledger.transactions.refuse({ ...parsed, ...refused, hash: parsed.hash })

@@ -28,7 +28,7 @@ type Message<K extends Kind> = { kind: K; message: NonNullable<proto.ITransactio
 /** What a transaction is to do. */
 export type Content =
   | SignedTransfer
-  | { kind: 'ethereumTransaction'; raw: Hex }
+  | { kind: 'ethereumTransaction'; raw: Hex; gasAllowanceTinybar: bigint }
   | { [K in Exclude<Kind, 'cryptoTransfer' | 'ethereumTransaction'>]: Message<K> }[Exclude<
       Kind,
       'cryptoTransfer' | 'ethereumTransaction'
@@ -126,7 +126,8 @@ export function readContent(
     // Call data in a file is for transactions that are too large for one message, which this node takes as they are.
     if (ethereumTransaction.callData != null) return 'NOT_SUPPORTED'
     const raw = bytesToHex(ethereumTransaction.ethereumData ?? new Uint8Array())
-    return { kind: 'ethereumTransaction', raw }
+    const gasAllowanceTinybar = toBigInt(ethereumTransaction.maxGasAllowance)
+    return { kind: 'ethereumTransaction', raw, gasAllowanceTinybar }
   }
   const fields: proto.ITransactionBody = body
   const kind = KINDS.find((field) => fields[field] != null)

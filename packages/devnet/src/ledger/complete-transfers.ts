@@ -4,8 +4,8 @@
 import type { Address, Hex } from 'viem'
 import type { Entity } from './account-registry.ts'
 import { entityId, longZeroNumber } from './entity-id.ts'
+import { gasFees } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { FEE_COLLECTOR } from './network.ts'
 import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
 
 /** A call as anvil's callTracer shows it, with the calls that it made. */
@@ -76,7 +76,7 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: TraceFr
     if (known === undefined && number !== undefined) return entityId(number)
     return (known ?? ledger.entityAt(address, record.consensusNs)).id
   }
-  const moves: [string, bigint][] = []
+  const moves: (readonly [string, bigint])[] = []
   const walk = (frame: TraceFrame): void => {
     // A failed frame undoes what it and the frames under it moved.
     if (frame.error !== undefined) return
@@ -88,8 +88,8 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: TraceFr
     for (const call of frame.calls ?? []) walk(call)
   }
   walk(top)
-  const fee = record.chargedFeeTinybar
-  moves.push([idOf(top.from), -fee], [FEE_COLLECTOR.id, fee])
+  const transaction = ledger.transactions.byHash(record.evm?.hash ?? '')
+  if (transaction !== undefined) moves.push(...gasFees(transaction, idOf(top.from)))
   return transfersOf(netOf(moves))
 }
 

@@ -4,6 +4,7 @@
 import { type Hex, zeroAddress } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import type { Status } from '../consensus/signed-transaction.ts'
+import type { Entity } from './account-registry.ts'
 import { type EvmTransaction, runEvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './network.ts'
@@ -19,11 +20,14 @@ type Verdict =
       nonces: { provided: number; current: number }
     }
 
-/** Runs a transaction, or says why it never runs. `submission` is that of its EthereumTransaction. The caller holds the queue. */
+/** How an EthereumTransaction came, and what its payer adds to what the sender offers for gas, at most. */
+type Arrival = { submission: Submission; payer: Entity; gasAllowanceTinybar: bigint }
+
+/** Runs a transaction, or says why it never runs. The caller holds the queue. */
 export async function takeEthereumTransaction(
   ledger: Ledger,
   { envelope, from, hash }: ParsedTransaction,
-  submission?: Submission,
+  arrival?: Arrival,
 ): Promise<Verdict> {
   const count = (await ledger.anvil.call('eth_getTransactionCount', [from, 'pending'])) as Hex
   const nonces = { provided: envelope.nonce, current: Number(count) }
@@ -35,15 +39,26 @@ export async function takeEthereumTransaction(
   if (ledger.accounts.byAddress(from) === undefined) return refused('INVALID_ACCOUNT_ID')
   if (nonces.provided !== nonces.current) return refused('WRONG_NONCE')
   const offeredWeibar = envelope.gasPriceWeibar ?? envelope.maxFeePerGasWeibar ?? 0n
-  if (offeredWeibar / WEIBAR_PER_TINYBAR < ledger.settings.gasPriceTinybar) {
-    return refused('INSUFFICIENT_TX_FEE')
+  const senderPriceTinybar = offeredWeibar / WEIBAR_PER_TINYBAR
+  const missing = ledger.settings.gasPriceTinybar - senderPriceTinybar
+  if (missing > 0n) {
+    const addedMax = missing * envelope.gas
+    if (addedMax > (arrival?.gasAllowanceTinybar ?? 0n)) return refused('INSUFFICIENT_TX_FEE')
+    const [held = 0n] = await ledger.evm.balances([arrival?.payer.address ?? from])
+    if (held < addedMax) return refused('INSUFFICIENT_PAYER_BALANCE')
   }
   if (envelope.gas > BigInt(TRANSACTION_GAS_MAX)) return refused('MAX_GAS_LIMIT_EXCEEDED')
   if (envelope.valueWeibar > 0n && envelope.to === zeroAddress) {
     return refused('INVALID_SOLIDITY_ADDRESS')
   }
   try {
-    const transaction = await runEvmTransaction(ledger, { hash, from, envelope, submission })
+    const sponsor =
+      arrival !== undefined && missing > 0n
+        ? { payer: arrival.payer, senderPriceTinybar }
+        : undefined
+    const { submission } = arrival ?? {}
+    const request = { hash, from, envelope, submission, sponsor }
+    const transaction = await runEvmTransaction(ledger, request)
     return { kind: 'executed', transaction }
   } catch (cause) {
     if (!(cause instanceof AnvilRefused)) throw cause

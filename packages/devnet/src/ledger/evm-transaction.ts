@@ -1,9 +1,10 @@
-import { type AccessList, type Address, type Hex, hexToBytes, stringToHex } from 'viem'
+import { type AccessList, type Address, type Hex, hexToBytes, numberToHex, stringToHex } from 'viem'
+import type { Entity } from './account-registry.ts'
 import { longZeroNumber } from './entity-id.ts'
 import type { InnerReceipt } from './evm.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
-import { type Submission, transfersOf } from './records.ts'
+import { netOf, type Submission, transfersOf } from './records.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
 export const WEIBAR_PER_TINYBAR = 10_000_000_000n
@@ -41,6 +42,8 @@ export type EvmTransaction = {
   isScheduled: boolean
   /** True for a native transaction that left logs of tokens: to the EVM it is the transaction that they belong to. */
   isSynthetic?: boolean
+  /** What the payer of its EthereumTransaction paid for its gas. */
+  sponsored?: { payer: Entity; tinybar: bigint }
   /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
   result: string
   /** The revert data of a failed execution, or why it halted in hex. */
@@ -108,9 +111,11 @@ export async function runEvmTransaction(
     asOfSecond?: number
     /** Undefined for what the JSON-RPC edge takes in, and for scheduled calls. */
     submission?: Submission | undefined
+    /** Who pays what the sender's price leaves open of the network's. */
+    sponsor?: { payer: Entity; senderPriceTinybar: bigint } | undefined
   },
 ): Promise<EvmTransaction> {
-  const { envelope, from } = request
+  const { envelope, from, sponsor } = request
   const isScheduled = request.hash === undefined
   const gasPriceTinybar = ledger.settings.gasPriceTinybar
   const consensusNs = ledger.clock.nextTimestamp()
@@ -123,12 +128,17 @@ export async function runEvmTransaction(
     accessList: envelope.accessList,
     valueTinybar: envelope.valueWeibar / WEIBAR_PER_TINYBAR,
     gas: envelope.gas,
-    gasPriceTinybar,
+    gasPriceTinybar: sponsor?.senderPriceTinybar ?? gasPriceTinybar,
     nonce: isScheduled ? undefined : envelope.nonce,
     consensusNs,
     asOfSecond: request.asOfSecond,
   })
   const receipt = halt === undefined ? executed : { ...executed, to }
+  const sponsored = sponsor && {
+    payer: sponsor.payer,
+    tinybar: BigInt(receipt.gasUsed) * (gasPriceTinybar - sponsor.senderPriceTinybar),
+  }
+  if (sponsored !== undefined) await paySponsored(ledger, sponsored)
   const isSuccess = BigInt(receipt.status) === 1n
   const isOutputWanted = request.submission?.name === 'CONTRACTCALL'
   const end = isSuccess
@@ -146,12 +156,24 @@ export async function runEvmTransaction(
     consensusNs,
     gasPriceTinybar,
     isScheduled,
+    ...(sponsored && { sponsored }),
     ...end,
   }
   ledger.transactions.add(transaction)
   recordTransaction(ledger, transaction, request.submission)
   ledger.onExecuted(transaction)
   return transaction
+}
+
+async function paySponsored(
+  ledger: Ledger,
+  { payer, tinybar }: NonNullable<EvmTransaction['sponsored']>,
+): Promise<void> {
+  const [own = 0n, fees = 0n] = await ledger.evm.balances([payer.address, FEE_COLLECTOR.address])
+  await ledger.anvil.batch([
+    ['anvil_setBalance', [payer.address, numberToHex(own - tinybar)]],
+    ['anvil_setBalance', [FEE_COLLECTOR.address, numberToHex(fees + tinybar)]],
+  ])
 }
 
 /** The outermost frame's end. */
@@ -217,10 +239,7 @@ function recordTransaction(
   const tokenTransfers = ledger.tokens.read(receipt, { createdNs: consensusNs, find })
   const feeTinybar = BigInt(receipt.gasUsed) * gasPriceTinybar
   const payer = ledger.entityAt(transaction.from, consensusNs)
-  const paid = new Map([
-    [FEE_COLLECTOR.id, feeTinybar],
-    [payer.id, -feeTinybar],
-  ])
+  const paid = netOf(gasFees(transaction, payer.id))
   ledger.records.add({
     consensusNs,
     name: isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
@@ -247,6 +266,20 @@ function recordTransaction(
     },
     ...submission,
   })
+}
+
+/** Who pays for a transaction's gas: its sender, and its sponsor. */
+export function gasFees(
+  { gasPriceTinybar, receipt, sponsored }: EvmTransaction,
+  senderId: string,
+): (readonly [string, bigint])[] {
+  const fee = BigInt(receipt.gasUsed) * gasPriceTinybar
+  const added = sponsored?.tinybar ?? 0n
+  return [
+    [senderId, added - fee],
+    [sponsored?.payer.id ?? senderId, -added],
+    [FEE_COLLECTOR.id, fee],
+  ]
 }
 
 /** Gas of the network's own calls to its contracts: plenty, since nobody pays for it. */
