@@ -100,6 +100,7 @@ describe('C37: a number is said as what it counts wants it', () => {
 
   test.each([
     ['en', 'Take it with food. Then rest in bed.'],
+    ['en', 'None.'],
     ['de', 'Nimm sie mit Tee. Dann ab ins Bett.'],
     ['fr', 'Avec de l’eau. Voir Roy.'],
     ['es', 'Tome con agua. Descanse más.'],
