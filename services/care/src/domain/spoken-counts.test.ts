@@ -25,6 +25,8 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['pl', 'od 1 do 2 tabletek', 'od jednej do dwóch tabletek'],
     ['pl', 'Weź 1–2 tabletki rano.', 'Weź jedną do dwóch tabletek rano.'],
     ['pl', 'co 4-6 godz.', 'co 4 do sześciu godzin.'],
+    ['pl', '1 tabletka zawiera 5 mg', 'jedna tabletka zawiera 5 miligramów'],
+    ['pl', 'Zażyj 1 tabletkę.', 'Zażyj jedną tabletkę.'],
     ['pl', 'ok. 125 ml, do 4 g', 'około stu dwudziestu pięciu mililitrów, do czterech gramów'],
     ['pl', '1 kaps., 2 krople, 1 mg', 'jedną kapsułkę, dwie krople, 1 miligram'],
     ['pl', '1 1/2 tabl. lub 1/4 tabl.', 'półtorej tabletki lub jedną czwartą tabletki.'],
