@@ -107,13 +107,18 @@ async function importFiles(call: CommandCall, store: GradingStore): Promise<Exit
       const account = await importFile(call, { store, file })
       if (account.isRepeated || account.observations > 0) taken.push(file)
     } catch (error) {
-      const isToldOf = error instanceof BadUsage || error instanceof GradingStoreUnavailable
-      if (taken.length === 0 || !isToldOf) throw error
+      const isOfStore = error instanceof GradingStoreUnavailable
+      if (!isOfStore && (taken.length === 0 || !(error instanceof BadUsage))) throw error
       terminal.printError(error.message)
+      if (isOfStore)
+        terminal.printError(
+          `A part of ${file} may be in the ledger: the same command goes on from there.`,
+        )
       const left = files.slice(index + 1)
-      terminal.printError(
-        `In the ledger: ${taken.join(', ')}.${left.length === 0 ? '' : ` Not tried: ${left.join(', ')}.`}`,
-      )
+      if (taken.length > 0)
+        terminal.printError(
+          `In the ledger: ${taken.join(', ')}.${left.length === 0 ? '' : ` Not tried: ${left.join(', ')}.`}`,
+        )
       return EXIT.failed
     }
   return taken.length > 0 ? EXIT.done : EXIT.failed
