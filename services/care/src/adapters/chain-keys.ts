@@ -98,8 +98,9 @@ export function requireEmpty({ erasures, keys }: ChainKeysCopy): void {
 
 /** The chain in a slot's text, `patient|domain|version|audience`, with `|turn` if that is not 0. */
 function chainOfSlot(slot: string): string {
-  const [patient = '', domain = '', , , turn = '0'] = slot.split('|')
-  return chainName({ patient, domain, turn: Number(turn) })
+  const namesEnd = slot.indexOf('|', slot.indexOf('|') + 1)
+  const turnStart = slot.indexOf('|', slot.indexOf('|', namesEnd + 1) + 1)
+  return slot.slice(0, namesEnd) + (turnStart < 0 ? '' : slot.slice(turnStart))
 }
 
 /** The additional data of a wrapped key: it binds the key to the chain and to the key's id. */
@@ -342,17 +343,19 @@ export class ChainKeys implements ChainSeals {
   }
 
   #sealWith(keys: KeysByChain): ChainSeal {
+    const none = this.#ringWith(undefined)
+    const rings = new Map([...keys].map(([chain, own]) => [chain, this.#ringWith(own)]))
     return {
       close: (value, slot) => {
-        const own = keys.get(chainOfSlot(slot))
-        if (own === undefined) throw new RecordStoreUnavailable('the chain was erased')
-        if (own.key === undefined)
+        const ring = rings.get(chainOfSlot(slot))
+        if (ring === undefined) throw new RecordStoreUnavailable('the chain was erased')
+        if (ring.key(ring.activeId) === undefined)
           throw new RecordStoreUnavailable('no key of SEAL_KEYS opens the key of this chain')
-        return sealValue({ ring: this.#ringWith(own), value, slot })
+        return sealValue({ ring, value, slot })
       },
       open: (sealed, slot) => {
         if (!(sealed instanceof Uint8Array)) return CLEAR.open(sealed, slot)
-        const ring = this.#ringWith(keys.get(chainOfSlot(slot)))
+        const ring = rings.get(chainOfSlot(slot)) ?? none
         const opened = openValue({ ring, sealed, slot })
         return opened.kind === 'opened' ? opened.value : undefined
       },

@@ -34,8 +34,11 @@ import {
 
 /** Chains whose rows and keys are read at once: a millisecond or two, where each has a key to unwrap. */
 const PAGE_CHAINS = 64
-/** Versions that are read at once: some 8 MB where values are as large as they may be, half a millisecond of work otherwise. */
-const SLICE_VERSIONS = 32
+/**
+ * Versions that are read at once: some 32 MB where values are as large as they may be, half a millisecond of work otherwise. A
+ * statement costs about as much as ten rows.
+ */
+const SLICE_VERSIONS = 128
 /** Longest work between two rests, milliseconds, where values are large. */
 const SLICE_MS_MAX = 5
 
