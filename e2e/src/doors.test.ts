@@ -36,10 +36,12 @@ function everyDoor(): ReadonlySet<string> {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  const methods = ['dispatch', 'event-methods', 'modern-route'].flatMap((file) => [
-    ...matches(`${CARE}mcp/${file}.ts`, /'((?:[a-z]+\/)+[a-zA-Z]+)'/g),
-    ...matches(`${CARE}mcp/${file}.ts`, /\bmethod\((\w+RequestSchema),/g).map(methodBySchema),
-  ])
+  const methods = ['methods/dispatch', 'methods/event-methods', 'edges/modern-route'].flatMap(
+    (file) => [
+      ...matches(`${CARE}mcp/${file}.ts`, /'((?:[a-z]+\/)+[a-zA-Z]+)'/g),
+      ...matches(`${CARE}mcp/${file}.ts`, /\bmethod\((\w+RequestSchema),/g).map(methodBySchema),
+    ],
+  )
   const inputs = /TOOL_INPUTS = \{\n(.*?)\n\}/s.exec(readText(`${CARE}wire/mcp.ts`))?.[1] ?? ''
   const tools = [...inputs.matchAll(/^ {2}([a-z_]+):/gm)].map(([, name]) => `tool ${name}`)
   const verbs = [...files.keys()].filter((path) =>
@@ -148,9 +150,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
         `${ISSUER}strangers.test.ts`,
         'a state of 14 kB is refused, in the address and in a form, and nothing is stored',
       ],
-      [`${CARE}mcp/session-life.test.ts`, 'per sub: the next session is 429, until one has ended'],
       [
-        `${CARE}mcp/event-methods.test.ts`,
+        `${CARE}mcp/sessions/session-life.test.ts`,
+        'per sub: the next session is 429, until one has ended',
+      ],
+      [
+        `${CARE}mcp/methods/event-methods.test.ts`,
         'by many challenges: the eleventh within a minute is refused',
       ],
     ],
@@ -209,7 +214,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'an old channel with a newer authority': {
     tests: [
       [
-        `${CARE}mcp/event-stream.test.ts`,
+        `${CARE}mcp/sessions/event-stream.test.ts`,
         'C48: a stream shows what its session and its own token may see',
       ],
       [`${CARE}domain/event-verdict.test.ts`, 'nothing goes out after its time'],

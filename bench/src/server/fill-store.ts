@@ -2,7 +2,7 @@
 // file; second: `sealed` or `clear`; third and fourth: how many versions, in how many chains. Ends when everything is durable.
 import { parseKeyRing } from '@tallystick/hashchain'
 import { systemClock } from '@tallystick/service-kit'
-import { openSqliteRecordStore } from '../../../services/care/src/adapters/sqlite-record-store.ts'
+import { openSqliteRecordStore } from '../../../services/care/src/adapters/records/sqlite-record-store.ts'
 import { BENCH_SEAL_KEYS } from './bench-protocol.ts'
 import { FILL_CHAINS, FILL_VERSIONS, fillRecord } from './fill-record.ts'
 

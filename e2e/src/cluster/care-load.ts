@@ -6,7 +6,7 @@ import {
   LoggingMessageNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { EventReader } from '../../../services/care/src/mcp/event-reader.fixture.ts'
+import { EventReader } from '../../../services/care/src/mcp/sessions/event-reader.fixture.ts'
 import { careToken, writeSignature } from '../care-writer.ts'
 import type { CareCluster } from './care-cluster.ts'
 import type { ReadSeen, SessionSeen, WriteSeen } from './check-history.ts'

@@ -21,7 +21,7 @@ import {
 import { z } from 'zod'
 import { authorLabelTable } from './domain/author-labels.ts'
 import { trustedIssuers } from './domain/trusted-issuer.ts'
-import { DEFAULT_MCP_LIMITS } from './mcp/limits.ts'
+import { DEFAULT_MCP_LIMITS } from './mcp/sessions/limits.ts'
 import { readLanguageTag } from './wire/language-tag.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */

@@ -4,7 +4,7 @@
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { type Clock, pause, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { useRecordServer } from './adapters/postgres-store.fixture.ts'
+import { useRecordServer } from './adapters/records/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
 import { signatureOf, testConfig } from './testing/care.fixture.ts'
 import { tokenFor } from './testing/several-cares.fixture.ts'

@@ -1,6 +1,6 @@
 /**
  * Every literal `error` of this service's own routes, with its status and meaning; JSON-RPC errors are in
- * mcp/json-rpc.ts. Failing dependencies become answers only here.
+ * mcp/edges/json-rpc.ts. Failing dependencies become answers only here.
  */
 import type { TokenFailure } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'

@@ -7,7 +7,7 @@
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FHIR_BUNDLES } from './domain/fhir-bundle.ts'
-import { RECORD_METHODS } from './mcp/dispatch.ts'
+import { RECORD_METHODS } from './mcp/methods/dispatch.ts'
 import { type Contents, findFault, NO_RECORDS, ROWS } from './testing/doors.fixture.ts'
 import { aboutFact, FACTS, type Fact, type Facts, startFacts } from './testing/facts.fixture.ts'
 import { PAGE_ROWS } from './testing/pages.fixture.ts'

@@ -13,7 +13,7 @@ import {
 import { systemClock } from '@tallystick/service-kit'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { POSTGRES_RECORDS } from './adapters/postgres-record-database.ts'
+import { POSTGRES_RECORDS } from './adapters/schemas/postgres-record-database.ts'
 import { runCare } from './command/run-care.ts'
 import { sendSignedWrite } from './seed/seed-records.ts'
 import { testEnvironment, WRITE_SECRET } from './testing/care.fixture.ts'

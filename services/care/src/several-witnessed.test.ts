@@ -5,7 +5,7 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { startWitness, type WitnessServer } from '@tallystick/journal-store/witness-server'
 import { manualClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { shareNews } from './adapters/witness-rows.ts'
+import { shareNews } from './adapters/rows/witness-rows.ts'
 import { type RunningProcess, startCares, writeAt } from './testing/several-cares.fixture.ts'
 
 // As the processes' BASE_URL and CHECKPOINT_KEY have it.

@@ -6,7 +6,7 @@ import {
   makeRecordDatabase,
   tamperPostgresEntry,
   useRecordServer,
-} from './adapters/postgres-store.fixture.ts'
+} from './adapters/records/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
 import { signatureOf, testConfig } from './testing/care.fixture.ts'
 

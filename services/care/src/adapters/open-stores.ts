@@ -30,23 +30,23 @@ import type { SessionStore } from '../domain/session-store.ts'
 import type { Audience } from '../wire/audience.ts'
 import type { ChainSlot, NamedChain } from '../wire/record-uri.ts'
 import type { AuditRow } from '../wire/write.ts'
-import { openAuditTrail } from './audit-rows.ts'
-import { endSessions } from './bring-back-rows.ts'
-import { type ErasedChain, eraseChainIn, type MarkedStore } from './chain-erasure.ts'
-import { type FreedChain, freeChainIn, freesIn } from './chain-freeing.ts'
-import type { ChainKeys } from './chain-keys.ts'
-import { backupChainKeys } from './chain-keys-file.ts'
-import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './open-chain-keys.ts'
-import { openSessionStore } from './session-commits.ts'
-import type { SessionPeers } from './session-peers.ts'
-import { openSqliteSideRows, postgresSideRows, type SideRows } from './side-rows.ts'
-import { chainKeysPath, RECORDS, sessionsPath } from './sqlite-record-database.ts'
+import type { ChainKeys } from './keys/chain-keys.ts'
+import { backupChainKeys } from './keys/chain-keys-file.ts'
+import { acceptKeysPlace, type KeysPlace, openKeys, withKeysPlace } from './keys/open-chain-keys.ts'
+import { giveUpSeen } from './outside/witnesses.ts'
+import { type ErasedChain, eraseChainIn, type MarkedStore } from './records/chain-erasure.ts'
+import { type FreedChain, freeChainIn, freesIn } from './records/chain-freeing.ts'
 import {
   openSqliteRecordReader,
   openSqliteRecordStore,
   withSqliteRecords,
-} from './sqlite-record-store.ts'
-import { giveUpSeen } from './witnesses.ts'
+} from './records/sqlite-record-store.ts'
+import { openAuditTrail } from './rows/audit-rows.ts'
+import { endSessions } from './rows/bring-back-rows.ts'
+import { openSessionStore } from './rows/session-commits.ts'
+import type { SessionPeers } from './rows/session-peers.ts'
+import { openSqliteSideRows, postgresSideRows, type SideRows } from './rows/side-rows.ts'
+import { chainKeysPath, RECORDS, sessionsPath } from './schemas/sqlite-record-database.ts'
 
 /** The variables that say where; with DATABASE_URL the key is there (storeConfigFault). */
 export type StoreConfig = {
@@ -76,9 +76,9 @@ const loadOwner = (config: StoreConfig): StoreOwner => ({
 const loadPostgres = async () => {
   const [engine, schema, records, peers] = await Promise.all([
     import('@tallystick/journal-store/postgres'),
-    import('./postgres-record-database.ts'),
-    import('./postgres-record-store.ts'),
-    import('./postgres-session-peers.ts'),
+    import('./schemas/postgres-record-database.ts'),
+    import('./records/postgres-record-store.ts'),
+    import('./rows/postgres-session-peers.ts'),
   ])
   return { ...engine, ...schema, ...records, ...peers }
 }

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { manualClock } from '@tallystick/service-kit'
 import { expect, it } from 'vitest'
 import { openStores } from './open-stores.ts'
-import { testKeyRing } from './sqlite-store.fixture.ts'
-import { useStoreFolder } from './sqlite-store-hooks.fixture.ts'
-import { storeRecord } from './sqlite-store-samples.fixture.ts'
+import { testKeyRing } from './records/sqlite-store.fixture.ts'
+import { useStoreFolder } from './records/sqlite-store-hooks.fixture.ts'
+import { storeRecord } from './records/sqlite-store-samples.fixture.ts'
 
 const suite = useStoreFolder()
 

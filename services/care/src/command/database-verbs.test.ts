@@ -4,16 +4,16 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { systemClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { RECORDS_MOVE } from '../adapters/postgres-record-database.ts'
-import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
-import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
+import { makeRecordDatabase, useRecordServer } from '../adapters/records/postgres-store.fixture.ts'
 import {
   makeStoreFolder,
   type StoreFolder,
   TEST_START_MS,
   testKeyRing,
-} from '../adapters/sqlite-store.fixture.ts'
-import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+} from '../adapters/records/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/records/sqlite-store-samples.fixture.ts'
+import { RECORDS_MOVE } from '../adapters/schemas/postgres-record-database.ts'
+import { chainKeysPath } from '../adapters/schemas/sqlite-record-database.ts'
 import { runCare } from './run-care.ts'
 
 const SEAL_KEYS = `key-1:${Buffer.alloc(32, '1'.charCodeAt(0)).toString('base64')}`

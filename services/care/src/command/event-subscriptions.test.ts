@@ -5,12 +5,16 @@ import { OWN_LEASE } from '@tallystick/journal-store'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { Secret, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEventSubscriptions } from '../adapters/event-subscriptions.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
-import { makeRecordDatabase, useRecordServer } from '../adapters/postgres-store.fixture.ts'
-import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
-import { makeStoreFolder, TEST_START_MS, testKeyRing } from '../adapters/sqlite-store.fixture.ts'
-import { storeRecord } from '../adapters/sqlite-store-samples.fixture.ts'
+import { makeRecordDatabase, useRecordServer } from '../adapters/records/postgres-store.fixture.ts'
+import {
+  makeStoreFolder,
+  TEST_START_MS,
+  testKeyRing,
+} from '../adapters/records/sqlite-store.fixture.ts'
+import { storeRecord } from '../adapters/records/sqlite-store-samples.fixture.ts'
+import { openEventSubscriptions } from '../adapters/rows/event-subscriptions.ts'
+import { chainKeysPath } from '../adapters/schemas/sqlite-record-database.ts'
 import type { EventSubscription, EventSubscriptions } from '../domain/event-subscription.ts'
 import type { RecordStore } from '../domain/record-store.ts'
 import { runCare } from './run-care.ts'

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE_ENVIRONMENT } from '@tallystick/service-kit/service-process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
-import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import { makeStoreFolder, type StoreFolder } from '../adapters/records/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/records/sqlite-store-samples.fixture.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
 

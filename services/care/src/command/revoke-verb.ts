@@ -10,15 +10,15 @@ import {
   EXIT,
   type ExitCode,
 } from '@tallystick/service-kit/command'
-import { IssuerUnavailable } from '../adapters/issuer-keys.ts'
 import { withSideRows } from '../adapters/open-stores.ts'
+import { IssuerUnavailable } from '../adapters/outside/issuer-keys.ts'
+import { createTrustedIssuers } from '../adapters/outside/trusted-issuers.ts'
 import {
   addPrincipalRevocation,
   addRevocation,
   hasSeenPrincipal,
   hasSeenToken,
-} from '../adapters/revoked-tokens.ts'
-import { createTrustedIssuers } from '../adapters/trusted-issuers.ts'
+} from '../adapters/rows/revoked-tokens.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
 import { commandConfig, lineOf, storePlace } from './command-config.ts'
 

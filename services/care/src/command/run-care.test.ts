@@ -4,15 +4,15 @@ import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openAuditTrail } from '../adapters/audit-rows.ts'
-import { openSqliteSideRows } from '../adapters/side-rows.ts'
-import { sessionsPath } from '../adapters/sqlite-record-database.ts'
 import {
   makeStoreFolder,
   type StoreFolder,
   TEST_START_MS,
-} from '../adapters/sqlite-store.fixture.ts'
-import { storeRecord, TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+} from '../adapters/records/sqlite-store.fixture.ts'
+import { storeRecord, TEST_SEED } from '../adapters/records/sqlite-store-samples.fixture.ts'
+import { openAuditTrail } from '../adapters/rows/audit-rows.ts'
+import { openSqliteSideRows } from '../adapters/rows/side-rows.ts'
+import { sessionsPath } from '../adapters/schemas/sqlite-record-database.ts'
 import { runCare } from './run-care.ts'
 
 const SECRET = 'a token secret of more than thirty-two bytes'

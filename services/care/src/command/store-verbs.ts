@@ -2,7 +2,7 @@ import { backupSqliteStore } from '@tallystick/journal-store'
 import { BadUsage, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { databaseVerbs } from '@tallystick/service-kit/database-verbs'
 import { acceptStore, migrateRecords, moveStores } from '../adapters/open-stores.ts'
-import { RECORDS } from '../adapters/sqlite-record-database.ts'
+import { RECORDS } from '../adapters/schemas/sqlite-record-database.ts'
 import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { commandConfig, storeConfig, storePlace } from './command-config.ts'
 

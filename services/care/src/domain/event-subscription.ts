@@ -1,6 +1,6 @@
 /**
  * MCP Events (C22): what a subscription is, which writes it covers, and what one delivery says. Every delivery is judged by the
- * grant recorded at subscription. adapters/event-subscriptions.ts stores, adapters/event-webhook.ts sends, and
+ * grant recorded at subscription. adapters/rows/event-subscriptions.ts stores, adapters/outside/event-webhook.ts sends, and
  * event-deliverer.ts decides when and in which order.
  */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'

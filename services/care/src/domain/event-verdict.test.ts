@@ -1,7 +1,7 @@
 // C22: whether an event is delivered is judged as it goes out, by the grant and by the record as they are then.
 import { afterEach, describe, expect, test } from 'vitest'
 import { eraseChain } from '../adapters/open-stores.ts'
-import { makeStoreFolder, type StoreFolder } from '../adapters/sqlite-store.fixture.ts'
+import { makeStoreFolder, type StoreFolder } from '../adapters/records/sqlite-store.fixture.ts'
 import {
   DOWN,
   HOUR_MS,

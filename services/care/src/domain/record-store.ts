@@ -1,4 +1,4 @@
-// The port behind which records are kept. adapters/record-engine.ts implements it over SQLite and PostgreSQL;
+// The port behind which records are kept. adapters/records/record-engine.ts implements it over SQLite and PostgreSQL;
 // record-store.contract.ts is the suite that both pass.
 
 import type { Journal } from '@tallystick/journal-store'

@@ -27,7 +27,7 @@ export const spokenText = (
   return said === undefined ? undefined : spokenWords(said, language)
 }
 
-/** The port that turns text into sound; adapters/espeak-speech.ts implements it. */
+/** The port that turns text into sound; adapters/outside/espeak-speech.ts implements it. */
 export type Speech = {
   /** Whether the machine has a voice that speaks that language. */
   hasVoice(language: string): boolean

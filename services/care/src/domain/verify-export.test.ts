@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openMemoryStore } from '../adapters/sqlite-store.fixture.ts'
+import { openMemoryStore } from '../adapters/records/sqlite-store.fixture.ts'
 import { AUDIENCES } from '../wire/audience.ts'
 import { collect, sampleRecord } from './record-store.fixture.ts'
 import { NotAnExport, verifyExport } from './verify-export.ts'

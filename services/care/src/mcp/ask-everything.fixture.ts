@@ -1,6 +1,7 @@
 // Everything that a principal can ask, with or without a session; for tests of what must leave no trace.
+
+import { modernCalls } from './edges/modern.fixture.ts'
 import type { ClientSession, McpFixture } from './mcp.fixture.ts'
-import { modernCalls } from './modern.fixture.ts'
 
 /** An internal record. */
 export const HIDDEN = 'care-internal://ann/plan'

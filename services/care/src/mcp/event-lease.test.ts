@@ -4,7 +4,7 @@ import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { mintToken } from '@tallystick/jwt-lite'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterEach, describe, expect, it } from 'vitest'
-import { useRecordServer } from '../adapters/postgres-store.fixture.ts'
+import { useRecordServer } from '../adapters/records/postgres-store.fixture.ts'
 import { sendSignedWrite } from '../seed/seed-records.ts'
 import { testConfig, testEnvironment, WRITE_SECRET } from '../testing/care.fixture.ts'
 import {

@@ -1,8 +1,8 @@
 // What sessions are told: care.md's Events, and C6.
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_MCP_LIMITS } from './limits.ts'
 import { ASSISTANT, BOTH, USER } from './mcp.fixture.ts'
-import { PLAN, TEA, useStreams } from './streams.fixture.ts'
+import { DEFAULT_MCP_LIMITS } from './sessions/limits.ts'
+import { PLAN, TEA, useStreams } from './sessions/streams.fixture.ts'
 
 const suite = useStreams()
 const { stream, tea, plan, ids } = suite

@@ -5,8 +5,8 @@ import { runCare } from '../command/run-care.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { isOnPostgres } from '../testing/store-place.fixture.ts'
-import { EventReader } from './event-reader.fixture.ts'
 import { BOTH, initializeBody } from './mcp.fixture.ts'
+import { EventReader } from './sessions/event-reader.fixture.ts'
 
 const tea = { patient: 'ann', domain: 'tea', authorId: 'dr-osei' }
 const PLANTED = 'care-internal://ann/tea'

@@ -2,8 +2,8 @@
 // knows nothing about windows, pages or sockets: all that was written, in order, and for each stream what it should have told.
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EventReader } from './event-reader.fixture.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
+import type { EventReader } from './sessions/event-reader.fixture.ts'
 
 /** Plans of 4 to 14 steps, of eight kinds: in the long run even the rarest two kinds follow each other some 50 times. */
 const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 3_000 : 100

@@ -1,7 +1,7 @@
 // What a record is written in, at every door (C37).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
-import { readRecord } from './methods.fixture.ts'
+import { readRecord } from './methods/methods.fixture.ts'
 
 let fixture: McpFixture
 let session: ClientSession

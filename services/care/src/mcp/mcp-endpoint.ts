@@ -18,23 +18,27 @@ import { METADATA_PATH, MODERN_METADATA_PATH } from '../routes/service-routes.ts
 import { AUDIENCES, type Audience } from '../wire/audience.ts'
 import { type ChainSlot, chainUri, type NamedChain } from '../wire/record-uri.ts'
 import type { UnheardCorrection } from '../wire/unheard.ts'
-import { createHostGuard, createOriginGuard } from './admission.ts'
-import { createChangeCursors } from './change-cursors.ts'
-import { registerMethods } from './dispatch.ts'
-import { createEventIds } from './event-ids.ts'
-import { createStreamKeeper, type StreamKeeper } from './event-streams.ts'
-import { createJournalFollower, type JournalFollower } from './journal-follower.ts'
-import { DEFAULT_MCP_LIMITS, type McpLimits } from './limits.ts'
-import type { Listens } from './listens.ts'
-import { addMcpRoute, type ReplayBeyond } from './mcp-route.ts'
-import { type ModernExtensions, openModern } from './modern-route.ts'
-import type { StreamEnd } from './open-stream.ts'
-import { createRecordAudio } from './record-audio.ts'
-import { RecordIndex } from './record-index.ts'
+import { createHostGuard, createOriginGuard } from './edges/admission.ts'
+import type { Listens } from './edges/listens.ts'
+import { addMcpRoute, type ReplayBeyond } from './edges/mcp-route.ts'
+import { type ModernExtensions, openModern } from './edges/modern-route.ts'
+import { registerMethods } from './methods/dispatch.ts'
+import { createChangeCursors } from './records/change-cursors.ts'
+import { createRecordAudio } from './records/record-audio.ts'
+import { RecordIndex } from './records/record-index.ts'
+import type { McpServices } from './records/visible-records.ts'
 import { createSessionHub } from './session-hub.ts'
-import { type SessionEnd, SessionRegistry, type SessionRegistryDeps } from './session-registry.ts'
-import { SessionServer } from './session-server.ts'
-import type { McpServices } from './visible-records.ts'
+import { createEventIds } from './sessions/event-ids.ts'
+import { createStreamKeeper, type StreamKeeper } from './sessions/event-streams.ts'
+import { createJournalFollower, type JournalFollower } from './sessions/journal-follower.ts'
+import { DEFAULT_MCP_LIMITS, type McpLimits } from './sessions/limits.ts'
+import type { StreamEnd } from './sessions/open-stream.ts'
+import {
+  type SessionEnd,
+  SessionRegistry,
+  type SessionRegistryDeps,
+} from './sessions/session-registry.ts'
+import { SessionServer } from './sessions/session-server.ts'
 
 /** What the endpoint reports, for logs and metrics. Nothing in it names a record, patient, principal or session. */
 export type McpEvent =

@@ -16,13 +16,13 @@ import type { SessionStore } from '../domain/session-store.ts'
 import { careCors } from '../routes/service-routes.ts'
 import { makeStorePlace, openStoresAt } from '../testing/store-place.fixture.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { EventReader } from './event-reader.fixture.ts'
 import {
   createMcpEndpoint,
   type McpEndpoint,
   type McpEndpointDeps,
   type McpEvent,
 } from './mcp-endpoint.ts'
+import { EventReader } from './sessions/event-reader.fixture.ts'
 
 /** 2026-11-21T12:00:00Z. */
 export const START_MS = Date.UTC(2026, 10, 21, 12)

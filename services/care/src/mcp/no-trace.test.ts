@@ -1,9 +1,9 @@
 // The partition as a property: whatever is written and asked, in whatever order, no frame and no answer of either revision holds
 // anything that its principal may not know of. Bounded here; a million of them with TALLYSTICK_LONG=1.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { EventReader } from './event-reader.fixture.ts'
+import { modernCalls } from './edges/modern.fixture.ts'
 import { type ClientSession, type McpFixture, startMcp } from './mcp.fixture.ts'
-import { modernCalls } from './modern.fixture.ts'
+import type { EventReader } from './sessions/event-reader.fixture.ts'
 
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
 /** Frames and answers looked at. */

@@ -4,9 +4,9 @@ import type { SessionHub } from '../domain/publish-record.ts'
 import type { ListenRows } from '../domain/session-store.ts'
 import type { UnheardCorrections } from '../domain/unheard-corrections.ts'
 import { chainUri } from '../wire/record-uri.ts'
-import type { JournalFollower } from './journal-follower.ts'
-import type { Listens } from './listens.ts'
-import type { SessionRegistry } from './session-registry.ts'
+import type { Listens } from './edges/listens.ts'
+import type { JournalFollower } from './sessions/journal-follower.ts'
+import type { SessionRegistry } from './sessions/session-registry.ts'
 
 /**
  * What a write says stands in the journals, which the streams read. So nothing is stored here, and nothing is sent before it is

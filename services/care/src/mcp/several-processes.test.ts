@@ -11,7 +11,7 @@ import {
   USER,
   writeAt,
 } from '../testing/several-cares.fixture.ts'
-import type { EventReader } from './event-reader.fixture.ts'
+import type { EventReader } from './sessions/event-reader.fixture.ts'
 
 const TEA = 'care://ann/tea'
 const PLAN = 'care-internal://ann/plan'

@@ -7,14 +7,14 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import { createServiceApp, listeningUrl, manualClock } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import type { McpMethod } from './dispatch.ts'
-import { DEFAULT_MCP_LIMITS } from './limits.ts'
-import { openModern } from './modern-route.ts'
-import { resourceNotFound } from './resource-methods.ts'
+import { openModern } from './edges/modern-route.ts'
+import type { McpMethod } from './methods/dispatch.ts'
+import { resourceNotFound } from './methods/resource-methods.ts'
+import type { McpServices } from './records/visible-records.ts'
+import { DEFAULT_MCP_LIMITS } from './sessions/limits.ts'
 import { askedFirst, ROUNDS, type SuiteCall, suiteCall } from './suite-inputs.fixture.ts'
 import { readSkillFile, SKILL_RESOURCES, SKILLS_EXTENSION } from './suite-skills.fixture.ts'
 import { beginTask, TASK_TOOL_NAMES, TASKS_EXTENSION } from './suite-tasks.fixture.ts'
-import type { McpServices } from './visible-records.ts'
 
 /** The suite ignores its content. */
 const BYTES = Buffer.from('any').toString('base64')

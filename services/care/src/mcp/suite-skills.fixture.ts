@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { ReadResourceRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams } from '@tallystick/service-kit/mcp'
-import type { McpMethod } from './dispatch.ts'
-import type { ModernExtensions } from './modern-route.ts'
-import { resourceNotFound } from './resource-methods.ts'
+import type { ModernExtensions } from './edges/modern-route.ts'
+import type { McpMethod } from './methods/dispatch.ts'
+import { resourceNotFound } from './methods/resource-methods.ts'
 
 const FOLDER = 'skill://tea-making'
 const FRONT = { name: 'tea-making', description: 'How tea is made.' }

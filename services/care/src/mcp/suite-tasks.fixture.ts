@@ -3,8 +3,8 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
-import type { McpMethod } from './dispatch.ts'
-import type { ModernExtensions } from './modern-route.ts'
+import type { ModernExtensions } from './edges/modern-route.ts'
+import type { McpMethod } from './methods/dispatch.ts'
 import type { SuiteCall } from './suite-inputs.fixture.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TOOL_INPUTS } from '../wire/mcp.ts'
 import { type Asking, asking, ERAS } from './ask-everything.fixture.ts'
-import { RECORD_METHODS } from './dispatch.ts'
 import { BOTH, type McpFixture, startMcp } from './mcp.fixture.ts'
-import { DAY_MS } from './methods.fixture.ts'
-import { PROMPTS } from './prompt-methods.ts'
+import { RECORD_METHODS } from './methods/dispatch.ts'
+import { DAY_MS } from './methods/methods.fixture.ts'
+import { PROMPTS } from './methods/prompt-methods.ts'
 
 const TEA = 'care://ann/tea'
 const [FIRST, SECOND, NEWEST] = ['Take 1 tablet.', 'Take 2 tablets.', 'Do not take it any more.']

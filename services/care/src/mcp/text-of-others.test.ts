@@ -6,8 +6,8 @@ import { hostileName, hostileText } from '../testing/hostile-text.fixture.ts'
 import { chainUri, parseRecordUri } from '../wire/record-uri.ts'
 import { DATA_LINE, decodeText } from '../wire/text-of-others.ts'
 import { type Asking, asking, ERAS } from './ask-everything.fixture.ts'
-import { RECORD_METHODS } from './dispatch.ts'
 import { BOTH, type McpFixture, startMcp } from './mcp.fixture.ts'
+import { RECORD_METHODS } from './methods/dispatch.ts'
 
 type Stored = {
   readonly patient: string

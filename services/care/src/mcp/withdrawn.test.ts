@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WITHDRAWALS, type Withdrawal } from '../wire/records.ts'
 import { type Asking, asking, ERAS } from './ask-everything.fixture.ts'
 import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
-import { contentsOf, readRecord } from './methods.fixture.ts'
-import { TEA, useStreams } from './streams.fixture.ts'
+import { contentsOf, readRecord } from './methods/methods.fixture.ts'
+import { TEA, useStreams } from './sessions/streams.fixture.ts'
 
 const SAYS: Readonly<Record<Withdrawal, string>> = {
   'entered-in-error': 'It was entered in error',

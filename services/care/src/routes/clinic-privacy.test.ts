@@ -1,8 +1,8 @@
 // What a clinic keeps to itself: names on /verify, single tokens that were lost, pages of strangers, and who read what.
 import { afterEach, describe, expect, it } from 'vitest'
 import { withSideRows } from '../adapters/open-stores.ts'
-import { readReadRows } from '../adapters/read-trail.ts'
-import { addRevocation, readRevocations } from '../adapters/revoked-tokens.ts'
+import { readReadRows } from '../adapters/rows/read-trail.ts'
+import { addRevocation, readRevocations } from '../adapters/rows/revoked-tokens.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { storeConfigOf } from '../testing/store-place.fixture.ts'

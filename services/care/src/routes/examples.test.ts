@@ -1,6 +1,6 @@
 /** Every operation in the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { modernHeaders } from '../mcp/modern.fixture.ts'
+import { modernHeaders } from '../mcp/edges/modern.fixture.ts'
 import { MODERN_RESOURCE, RESOURCE, signatureOf } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { discoverExample, initializeExample, uriExample, writeExample } from '../wire/examples.ts'

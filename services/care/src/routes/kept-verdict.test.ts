@@ -1,7 +1,7 @@
 // C32: the verdict that is kept, when it is reused, and what a household's token sees of it.
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { restsOf } from '../adapters/journal-slices.ts'
+import { restsOf } from '../adapters/records/journal-slices.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { createChainVerifier } from '../domain/verification.ts'
 import { atRestLine, verifyJson, verifyText } from '../domain/verify-report.ts'

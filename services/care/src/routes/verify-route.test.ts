@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { restsOf } from '../adapters/journal-slices.ts'
+import { restsOf } from '../adapters/records/journal-slices.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { createChainVerifier } from '../domain/verification.ts'
 import { RESOURCE } from '../testing/care.fixture.ts'

@@ -1,6 +1,6 @@
 /** The sample records, and how they are written: signed, through a running service. */
 import { z } from 'zod'
-import { signedHeaders } from '../adapters/alert-webhook.ts'
+import { signedHeaders } from '../adapters/outside/alert-webhook.ts'
 import { writeAnswer } from '../wire/write.ts'
 
 const MS_PER_DAY = 86_400_000

@@ -3,9 +3,9 @@
 import { type Lease, OWN_LEASE } from '@tallystick/journal-store'
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach } from 'vitest'
-import { eventCursors, openEventSubscriptions } from '../adapters/event-subscriptions.ts'
-import { openSqliteSideRows, type SideRows } from '../adapters/side-rows.ts'
-import { openMemoryStore, testKeyRing } from '../adapters/sqlite-store.fixture.ts'
+import { openMemoryStore, testKeyRing } from '../adapters/records/sqlite-store.fixture.ts'
+import { eventCursors, openEventSubscriptions } from '../adapters/rows/event-subscriptions.ts'
+import { openSqliteSideRows, type SideRows } from '../adapters/rows/side-rows.ts'
 import type { NewRecord } from '../domain/care-record.ts'
 import { EventDeliverer } from '../domain/event-deliverer.ts'
 import type {

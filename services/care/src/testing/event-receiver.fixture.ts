@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
-import { modernBody, modernHeaders } from '../mcp/modern.fixture.ts'
+import { modernBody, modernHeaders } from '../mcp/edges/modern.fixture.ts'
 import { BASE_URL } from './care.fixture.ts'
 import { type RunningCare, startRunningCare } from './running-care.fixture.ts'
 

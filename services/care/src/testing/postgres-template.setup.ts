@@ -3,7 +3,7 @@
 import { migratePostgresStore } from '@tallystick/journal-store/postgres'
 import { startPostgres } from '@tallystick/journal-store/postgres-server'
 import { pause, systemClock } from '@tallystick/service-kit'
-import { POSTGRES_RECORDS } from '../adapters/postgres-record-database.ts'
+import { POSTGRES_RECORDS } from '../adapters/schemas/postgres-record-database.ts'
 
 /** Makes the template that tests copy; drops it at the end. */
 export async function setup(): Promise<(() => Promise<void>) | undefined> {

@@ -4,10 +4,13 @@ import { rmSync } from 'node:fs'
 import type { KeyRing } from '@tallystick/hashchain'
 import { type Clock, Secret } from '@tallystick/service-kit'
 import { openStores, type Stores } from '../adapters/open-stores.ts'
-import { makeRecordDatabase, tamperPostgresEntry } from '../adapters/postgres-store.fixture.ts'
-import { chainKeysPath } from '../adapters/sqlite-record-database.ts'
-import { makeStoreFolder, tamperEntry } from '../adapters/sqlite-store.fixture.ts'
-import { TEST_SEED } from '../adapters/sqlite-store-samples.fixture.ts'
+import {
+  makeRecordDatabase,
+  tamperPostgresEntry,
+} from '../adapters/records/postgres-store.fixture.ts'
+import { makeStoreFolder, tamperEntry } from '../adapters/records/sqlite-store.fixture.ts'
+import { TEST_SEED } from '../adapters/records/sqlite-store-samples.fixture.ts'
+import { chainKeysPath } from '../adapters/schemas/sqlite-record-database.ts'
 import type { ChainSlot } from '../wire/record-uri.ts'
 
 /** Whether this run's services keep their records on PostgreSQL. */

@@ -6,7 +6,7 @@ import { audience } from './audience.ts'
 import { discoverExample, initializeExample } from './examples.ts'
 import { nameText, status } from './records.ts'
 
-/** One JSON-RPC message, only for the reference: mcp/json-rpc.ts reads it. */
+/** One JSON-RPC message, only for the reference: mcp/edges/json-rpc.ts reads it. */
 export const mcpMessage = z
   .looseObject({
     jsonrpc: z.literal('2.0'),

@@ -1,8 +1,8 @@
 import { anyCharacter } from '@tallystick/service-kit/any-character'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from '../wire/record-uri.ts'
-import { TEXT_BYTES_MAX } from '../wire/write-limits.ts'
+import { audioUri, chainUri, isRecordName, parseRecordUri, versionUri } from './record-uri.ts'
+import { TEXT_BYTES_MAX } from './write-limits.ts'
 
 const name = fc.string({ minLength: 1, unit: anyCharacter }).filter(isRecordName)
 const slot = fc.record({

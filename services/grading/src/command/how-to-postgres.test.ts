@@ -54,7 +54,7 @@ test.skipIf(howToMissing !== undefined)(
     for (const event of ['one', 'two', 'three']) await importMatch(event)
     expect(move?.()).toMatch(/3 entries moved, root [0-9a-f]{64}\.\n[^]*INTACT: 3/)
     expect(back?.()).toMatch(/3 entries moved[^]*INTACT: 3/)
-    const records = 'services/care/src/adapters/stored/care-export.ndjson'
+    const records = 'services/care/src/adapters/records/stored/care-export.ndjson'
     copyFileSync(join(root, records), join(folder, 'care-export.ndjson'))
     reader(SEALED_RECORDS)
     expect(care?.()).toMatch(/user: \d+ entries moved[^]*assistant: \d+ entries moved/)
