@@ -272,7 +272,7 @@ function operating(parts: McpParts, addRoutes: (app: ServiceApp) => void) {
     figures: () => ({
       sessions: registry.count,
       streams: streams.count() + listens.count(),
-      subscriptions: registry.subscriptions.count + listens.subscriptions(),
+      subscriptions: registry.subscriptions.count + listens.index.count,
       framesSent: streams.framesSent() + listens.framesSent(),
       unheard: unheard.alerted().length,
       silent: registry.silent().length,

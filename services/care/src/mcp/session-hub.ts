@@ -17,7 +17,7 @@ export function createSessionHub(deps: {
   readonly follower: Pick<JournalFollower, 'wake'>
   readonly unheard: Pick<UnheardCorrections, 'written'>
   /** Those who listen without a session. */
-  readonly listens: Pick<Listens, 'following'>
+  readonly listens: { readonly index: Pick<Listens['index'], 'countBefore'> }
   /** Listens of all processes. */
   readonly rows: ListenRows
   /** Sessions could not be read; a write is answered all the same. */
@@ -33,8 +33,8 @@ export function createSessionHub(deps: {
   }
   const countFollowers = async (record: CareRecord, place: number): Promise<number> => {
     const uri = chainUri(record)
-    const here = registry.subscriptions.countBefore(uri, place) + listens.following(record, place)
-    return here + (await listeningElsewhere(uri, place))
+    const here = [registry.subscriptions, listens.index].map((all) => all.countBefore(uri, place))
+    return here.reduce((sum, count) => sum + count, await listeningElsewhere(uri, place))
   }
   return {
     async publish(record, previous, place) {

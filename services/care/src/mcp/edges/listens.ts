@@ -9,7 +9,6 @@ import { parseParams, RPC_CODES, RpcFailure, type RpcId } from '@tallystick/serv
 import { mayRead } from '../../domain/scopes.ts'
 import type { ListenRows } from '../../domain/session-store.ts'
 import { listenParams } from '../../wire/mcp.ts'
-import { type ChainSlot, chainUri } from '../../wire/record-uri.ts'
 import { subscribable } from '../methods/resource-methods.ts'
 import type { CallContext } from '../records/visible-records.ts'
 import type { Happening } from '../sessions/frames.ts'
@@ -20,6 +19,7 @@ import {
   type OpenStreamOptions,
   type StreamEnd,
 } from '../sessions/open-stream.ts'
+import { SubscriptionIndex } from '../sessions/subscription-index.ts'
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
@@ -84,6 +84,7 @@ class Listen extends OpenStream<ListenParts> {
   /** Updates not yet sent to a stalled reader. */
   #unsaid: (readonly [uri: string, version: number])[] = []
   readonly #since = this.options.place()
+  subscriptions: Map<string, number> | undefined
 
   protected get keepAliveText(): string {
     return ': keepalive\n\n'
@@ -96,11 +97,9 @@ class Listen extends OpenStream<ListenParts> {
     if (!granted.wantsList && granted.uris.size === 0) this.end('nothing-granted')
   }
 
-  /** Whether it follows a record since before a place, its token is still good, and may read it. */
-  follows(slot: ChainSlot, place: number): boolean {
-    const { claims, granted } = this.options
-    const isTold = this.#since <= place && granted.uris.has(chainUri(slot))
-    return isTold && !this.isOver() && mayRead(claims.scopes, slot)
+  /** What it follows from the next version on. */
+  get followed(): ReadonlyMap<string, number> {
+    return new Map([...this.options.granted.uris.keys()].map((uri) => [uri, this.#since]))
   }
 
   /** Announces the granted part of what happened, if the token is still good and may read the record. */
@@ -159,7 +158,7 @@ export function createListens(
 ) {
   const { limits, rows } = deps
   const tell = (happening: Happening): void => {
-    const concerned = happening.changesList ? listens.all() : (byUri.get(happening.uri) ?? [])
+    const concerned = happening.changesList ? listens.all() : index.of(happening.uri)
     for (const listen of concerned) listen.tell(happening)
   }
   const listens = createOpenStreams<Listen>({
@@ -168,16 +167,12 @@ export function createListens(
       for (const happening of happenings) tell(happening)
     },
   })
-  const byUri = new Map<string, Set<Listen>>()
+  const index = new SubscriptionIndex<Listen>()
   const ofSub = (sub: string): number =>
     [...listens.all()].filter(({ options }) => options.claims.sub === sub).length
   const onEnd = (ended: Listen, reason: StreamEnd): void => {
     listens.delete(ended)
-    for (const uri of ended.options.granted.uris.keys()) {
-      const listening = byUri.get(uri)
-      listening?.delete(ended)
-      if (listening?.size === 0) byUri.delete(uri)
-    }
+    index.replace(ended, new Map())
     rows.remove(ended.options.row)
     deps.onEnd(reason)
   }
@@ -198,15 +193,12 @@ export function createListens(
     open(options: ListenOptions): void {
       const listen = new Listen({ ...deps, ...options, onEnd })
       listens.add(listen)
-      for (const uri of options.granted.uris.keys())
-        byUri.set(uri, (byUri.get(uri) ?? new Set()).add(listen))
+      index.replace(listen, listen.followed)
       listen.open()
     },
-    /** How many listens follow a record since before a place. */
-    following: (slot: ChainSlot, place: number): number =>
-      [...(byUri.get(chainUri(slot)) ?? [])].filter((listen) => listen.follows(slot, place)).length,
+    /** What they follow. */
+    index,
     /** Announces what happened. */
     tell,
-    subscriptions: () => [...byUri.values()].reduce((sum, { size }) => sum + size, 0),
   }
 }

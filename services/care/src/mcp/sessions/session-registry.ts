@@ -57,7 +57,7 @@ const SWEEP_MS = 30_000
 type TakenStream = Pick<StoredSession, 'streamEpoch'>
 
 export class SessionRegistry {
-  readonly subscriptions = new SubscriptionIndex()
+  readonly subscriptions = new SubscriptionIndex<McpSession>()
   readonly #deps: SessionRegistryDeps
   readonly #beganAtMs: number
   readonly #byNumber = new Map<number, McpSession>()

@@ -1,43 +1,47 @@
-/** Who subscribes to what, by session and by URI. */
-import type { McpSession } from './mcp-session.ts'
+/** Who follows what, by session or listen and by URI. */
 
-const NOBODY: ReadonlySet<McpSession> = new Set()
+type Follower = {
+  /** Where they began, by URI; absent while empty. */
+  subscriptions: Map<string, number> | undefined
+}
 
-export class SubscriptionIndex {
-  readonly #byUri = new Map<string, Set<McpSession>>()
+const NOBODY: ReadonlySet<never> = new Set()
+
+export class SubscriptionIndex<Each extends Follower> {
+  readonly #byUri = new Map<string, Set<Each>>()
   count = 0
 
-  /** One that the session has begins where its row says. */
-  add(session: McpSession, uri: string, since: number): void {
-    session.subscriptions ??= new Map()
-    if (!session.subscriptions.has(uri)) {
+  /** One that a session has begins where its row says. */
+  add(follower: Each, uri: string, since: number): void {
+    follower.subscriptions ??= new Map()
+    if (!follower.subscriptions.has(uri)) {
       this.count += 1
-      this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(session))
+      this.#byUri.set(uri, (this.#byUri.get(uri) ?? new Set()).add(follower))
     }
-    session.subscriptions.set(uri, since)
+    follower.subscriptions.set(uri, since)
   }
 
-  remove(session: McpSession, uri: string): void {
-    if (session.subscriptions?.delete(uri) !== true) return
+  remove(follower: Each, uri: string): void {
+    if (follower.subscriptions?.delete(uri) !== true) return
     this.count -= 1
-    if (session.subscriptions.size === 0) session.subscriptions = undefined
+    if (follower.subscriptions.size === 0) follower.subscriptions = undefined
     const subscribed = this.#byUri.get(uri)
-    subscribed?.delete(session)
+    subscribed?.delete(follower)
     if (subscribed?.size === 0) this.#byUri.delete(uri)
   }
 
-  /** Gives a session these, and no others. */
-  replace(session: McpSession, subscriptions: ReadonlyMap<string, number>): void {
-    for (const uri of session.subscriptions?.keys() ?? [])
-      if (!subscriptions.has(uri)) this.remove(session, uri)
-    for (const [uri, since] of subscriptions) this.add(session, uri, since)
+  /** Gives these, and no others. */
+  replace(follower: Each, subscriptions: ReadonlyMap<string, number>): void {
+    for (const uri of follower.subscriptions?.keys() ?? [])
+      if (!subscriptions.has(uri)) this.remove(follower, uri)
+    for (const [uri, since] of subscriptions) this.add(follower, uri, since)
   }
 
-  of(uri: string): ReadonlySet<McpSession> {
+  of(uri: string): ReadonlySet<Each> {
     return this.#byUri.get(uri) ?? NOBODY
   }
 
-  /** Sessions that followed a URI when the version of a place was written. */
+  /** Those that followed a URI when the version of a place was written. */
   countBefore(uri: string, place: number): number {
     let count = 0
     for (const { subscriptions } of this.of(uri))
