@@ -97,9 +97,9 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { clock, observe = () => undefined, serviceName, sessions, store, version } = deps
   const { isRevoked = () => false, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
-  const flush = createFlush(sessions, observe)
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
-  const onProblem = (error: unknown): void => reportUnstored(error, observe)
+  const onProblem = reportUnstored(observe)
+  const flush = (): Promise<void> => sessions.flush().catch(onProblem)
   const { registry, restored } = await openRegistry(deps, {
     limits,
     onProblem,
@@ -112,9 +112,11 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
     },
   })
   const eventIds = createEventIds(restored.eventKey)
-  const reading = { store, serviceName, clock, onFailure }
   const follower = createJournalFollower({
-    ...reading,
+    store,
+    serviceName,
+    clock,
+    onFailure,
     looks: registry.looks,
     onFannedOut: (audience, seconds) => observe({ kind: 'fanned-out', audience, seconds }),
   })
@@ -149,7 +151,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   })
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   await unheard.restore(restored, store)
-  const unwatch = watchOthers(sessions, { ...shared, observe })
+  // Another process may have changed something that streams tell.
+  const unwatch = sessions.watch(() => void registry.looks.again().then(follower.wake, onProblem))
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)
@@ -169,16 +172,6 @@ const openUnheard = (
     ? createUnheardCorrections({ ...on, clock, store: sessions })
     : createSharedUnheard({ ...on, ...unheardOfAll, clock, records: store })
 
-/** Reads the records ahead of the first search; what cannot be read now, that reads, or says why not. */
-function openRecordIndex(
-  { clock, store }: Pick<McpServices, 'clock' | 'store'>,
-  { searchChainsMax: chainsMax }: McpLimits,
-): RecordIndex {
-  const index = new RecordIndex({ store, clock, chainsMax })
-  void index.fill().catch(() => undefined)
-  return index
-}
-
 /** What every method of both revisions needs. */
 function createServices(
   { speech, ...deps }: McpEndpointDeps,
@@ -193,31 +186,20 @@ function createServices(
   const audio = speech && createRecordAudio({ speech, onFailure })
   const changeCursors = createChangeCursors(eventKey)
   const said = { serviceName, version, verifyUrl, language, timeZone }
-  const recordIndex = openRecordIndex(deps, limits)
+  const recordIndex = new RecordIndex({ store, clock, chainsMax: limits.searchChainsMax })
+  // Ahead of the first search: what cannot be read now, that reads, or says why not.
+  void recordIndex.fill().catch(() => undefined)
   const made = { audio, limits, unheard, recordIndex, changeCursors }
   return { store, clock, noteRead, ...made, ...said }
 }
 
-type Observe = (event: McpEvent) => void
-
 /** Reports that sessions could not be stored; anything else is a bug. */
-function reportUnstored(error: unknown, observe: Observe): void {
-  if (!(error instanceof RecordStoreUnavailable)) throw error
-  observe({ kind: 'session-store-failed', error })
-}
-
-const createFlush = (sessions: SessionStore, observe: Observe) => (): Promise<void> =>
-  sessions.flush().catch((error: unknown) => reportUnstored(error, observe))
-
-/** Looks whenever another process may have changed something, and has streams tell it; returns what stops it. */
-const watchOthers = (
-  sessions: SessionStore,
-  { follower, observe, registry }: Pick<McpParts, 'follower' | 'registry'> & { observe: Observe },
-): (() => void) =>
-  sessions.watch(() => {
-    const looking = registry.looks.again()
-    looking.then(follower.wake, (error: unknown) => reportUnstored(error, observe))
-  })
+const reportUnstored =
+  (observe: (event: McpEvent) => void) =>
+  (error: unknown): void => {
+    if (!(error instanceof RecordStoreUnavailable)) throw error
+    observe({ kind: 'session-store-failed', error })
+  }
 
 /** Enters among the processes that serve the sessions. */
 async function openRegistry(

@@ -83,7 +83,7 @@ class Listen extends OpenStream<ListenParts> {
   #waiting = { frames: 0, bytes: 0 }
   /** Updates not yet sent to a stalled reader. */
   #unsaid: (readonly [uri: string, version: number])[] = []
-  readonly #since = this.options.place()
+  readonly since = this.options.place()
   subscriptions: Map<string, number> | undefined
 
   protected get keepAliveText(): string {
@@ -97,15 +97,10 @@ class Listen extends OpenStream<ListenParts> {
     if (!granted.wantsList && granted.uris.size === 0) this.end('nothing-granted')
   }
 
-  /** What it follows from the next version on. */
-  get followed(): ReadonlyMap<string, number> {
-    return new Map([...this.options.granted.uris.keys()].map((uri) => [uri, this.#since]))
-  }
-
   /** Announces the granted part of what happened, if the token is still good and may read the record. */
   tell({ changesList, place, slot, uri: about, version }: Happening): void {
     const { claims, granted } = this.options
-    if (place < this.#since || this.isOver() || !mayRead(claims.scopes, slot)) return
+    if (place < this.since || this.isOver() || !mayRead(claims.scopes, slot)) return
     const spellings = granted.uris.get(about) ?? []
     for (const uri of spellings) this.#notify('notifications/resources/updated', { uri })
     if (spellings.length > 0 && this.isStalled) this.#unsaid.push([about, version])
@@ -193,7 +188,7 @@ export function createListens(
     open(options: ListenOptions): void {
       const listen = new Listen({ ...deps, ...options, onEnd })
       listens.add(listen)
-      index.replace(listen, listen.followed)
+      for (const uri of options.granted.uris.keys()) index.add(listen, uri, listen.since)
       listen.open()
     },
     /** What they follow. */

@@ -105,6 +105,10 @@ export class Happening {
   readonly uri: string
   readonly version: number
   readonly place: number
+  /** Whether lists gain or lose its record by it: it begins, withdraws or brings it back (C6, C40). */
+  readonly changesList: boolean
+  /** Frames of its place before its own. */
+  readonly first: number
   /** What its notice says, once it is read; undefined if the version does not hold, or is none. */
   revision: Revision | undefined
   readonly #parts: HappeningParts
@@ -118,6 +122,8 @@ export class Happening {
     this.uri = chainUri(parts.slot)
     this.version = parts.version
     this.place = countVersions(parts.at)
+    this.changesList = parts.changesList
+    this.first = parts.first
   }
 
   static written(
@@ -152,16 +158,6 @@ export class Happening {
     return this.slot.audience === 'user'
       ? { user: at.user + 1, assistant: at.assistant, frames: 0 }
       : { user: at.user, assistant: at.assistant + 1, frames: 0 }
-  }
-
-  /** Whether lists gain or lose its record by it: it begins, withdraws or brings it back (C6, C40). */
-  get changesList(): boolean {
-    return this.#parts.changesList
-  }
-
-  /** Frames of its place before its own. */
-  get first(): number {
-    return this.#parts.first
   }
 
   /** Its frames for a listener that are not before a position. */

@@ -8,7 +8,7 @@ export const DEFAULT_MCP_LIMITS = {
   absoluteMs: 24 * 3_600_000,
   /** Open sessions per `sub`: enough for a host that opens one per conversation, too few for a loop that leaks them. */
   sessionsPerSubMax: 64,
-  /** Open sessions in total: about 20 KB each with a stream and 16 KB for a full ring, under 1 GB at worst. */
+  /** Open sessions in total: about 10 KB each with a stream, under 1 GB at worst. */
   sessionsMax: 20_000,
   /** URIs that one session may subscribe to. */
   subscriptionsPerSessionMax: 1_000,

@@ -162,8 +162,8 @@ export class SessionRegistry {
    * not: fewer rights do not wait for a disk.
    */
   async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
-    this.touch(session)
     const { number, scopes: before } = session
+    session.seenMs = this.#nowMs()
     session.scopes = scopes
     const isSame =
       before === scopes ||
@@ -180,14 +180,9 @@ export class SessionRegistry {
     })
   }
 
-  /** Records that a session is in use. */
-  touch(session: McpSession): void {
-    session.seenMs = this.#nowMs()
-  }
-
   /** A stream of a session has just ended here. */
   fallSilent(session: McpSession, epoch: number): void {
-    this.touch(session)
+    session.seenMs = this.#nowMs()
     if (!this.#isOpen(session) || epoch !== session.streamEpoch) return
     session.silentMs = session.seenMs
     this.keepCarried(session, epoch)

@@ -3,6 +3,8 @@
 type Follower = {
   /** Where they began, by URI; absent while empty. */
   subscriptions: Map<string, number> | undefined
+  /** Ends what may not follow any more, as a listen whose token was revoked. */
+  isOver?(): boolean
 }
 
 const NOBODY: ReadonlySet<never> = new Set()
@@ -44,8 +46,11 @@ export class SubscriptionIndex<Each extends Follower> {
   /** Those that followed a URI when the version of a place was written. */
   countBefore(uri: string, place: number): number {
     let count = 0
-    for (const { subscriptions } of this.of(uri))
-      if ((subscriptions?.get(uri) ?? Number.POSITIVE_INFINITY) <= place) count += 1
+    for (const follower of this.of(uri)) {
+      const isGone = follower.isOver?.() === true
+      const since = follower.subscriptions?.get(uri) ?? Number.POSITIVE_INFINITY
+      if (!isGone && since <= place) count += 1
+    }
     return count
   }
 }
