@@ -145,7 +145,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
         await losing
       },
       async () => {
-        await trio.hang(HANGING_MS)
+        await faults.befallAlone(() => trio.hang(HANGING_MS))
         await onFault('primary went on')
       },
       () => faults.stopAllAndWake(STOPPED_MS),

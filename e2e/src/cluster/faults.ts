@@ -17,6 +17,7 @@ type OnFault = (what: string) => Promise<void>
 export function createFaults(services: readonly Killable[], onFault: OnFault) {
   const stopped = new Set<string>()
   const restarting: Promise<void>[] = []
+  let isAlone = false
   const faultName = ({ name }: Killable, at: number): string => `${name} ${at}`
   return {
     /** Kills one process after another, of one service after the other; ends once all are back. */
@@ -32,12 +33,18 @@ export function createFaults(services: readonly Killable[], onFault: OnFault) {
         if (ended.aborted) break
         const service = services[turn % services.length]
         const at = Math.floor(turn / services.length) % PROCESSES
-        if (service === undefined || stopped.has(faultName(service, at))) continue
+        if (service === undefined || isAlone || stopped.has(faultName(service, at))) continue
         restarting.push(service.killAndRestart(at))
         await onFault(`${faultName(service, at)} killed`)
       }
       await Promise.all(restarting)
       return restarting.length
+    },
+    /** Nothing else befalls anybody meanwhile. */
+    async befallAlone(fault: () => Promise<void>): Promise<void> {
+      isAlone = true
+      await fault()
+      isAlone = false
     },
     /** The same of all processes at once. */
     async stopAllAndWake(ms: number): Promise<void> {
