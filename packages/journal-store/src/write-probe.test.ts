@@ -83,6 +83,24 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       expect(store.journals.notes.size).toBe(1)
     })
 
+    it('S13: a server without room on its disk: readiness says so until there is', async () => {
+      const probe = openWriteProbe(new PostgresDoor(server()), () => undefined)
+      endings.push(() => probe.end())
+      expect(await probe.trouble()).toBeUndefined()
+      // Stands for the disk: the server refuses the same file, under the code beside that of a full one.
+      await runSql(owner, "ALTER ROLE notes_app SET temp_file_limit = '100kB'")
+      const limited = openWriteProbe(new PostgresDoor(server()), () => undefined)
+      endings.push(() => limited.end())
+      expect(await limited.trouble()).toEqual({
+        reason: 'disk_full',
+        sentence: 'the disk of the database server has no room for a write',
+      })
+      await runSql(owner, 'ALTER ROLE notes_app RESET ALL')
+      const roomy = openWriteProbe(new PostgresDoor(server()), () => undefined)
+      endings.push(() => roomy.end())
+      expect(await roomy.trouble()).toBeUndefined()
+    })
+
     it('S13: another session holds the lock of whoever appends: readiness says so while nothing is written, and not for writers that take turns', async () => {
       const store = await open()
       const door = new PostgresDoor(server())

@@ -16,6 +16,12 @@ const LIMITS = { answerMs: 1_000, findMs: 300 }
 
 /** A server whose disk is full is often set to this; the message that makes a commit's own is no write to it. */
 const READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean AS is_read_only"
+/** Some 300 kB of the server's disk, given back at once: a small write may find room where the next record's will not. */
+const ASK_ROOM = `SELECT count(*) FROM (SELECT FROM generate_series(1, 20000) AS number ORDER BY -number OFFSET 0) AS room`
+const LITTLE_MEMORY = "SET LOCAL work_mem = '64kB'"
+/** The disk is full, or temporary files have reached their limit. */
+const NO_ROOM = new Set(['53100', '53400'])
+const DISK_FULL = 'the disk of the database server has no room for a write'
 const TAKES_NO_WRITES = 'the database server takes no writes'
 const HEADS_LOCKED =
   'writes wait: another session of the database has locked the heads of the journals'
@@ -26,6 +32,7 @@ const LOCK_TIMEOUT = '55P03'
 function describeTrouble(message: string): WriteTrouble {
   const says = (sentence: string): boolean => message.endsWith(sentence)
   if (says(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
+  if (says(DISK_FULL)) return { reason: 'disk_full', sentence: DISK_FULL }
   if (says(HEADS_LOCKED)) return { reason: 'writes_locked', sentence: HEADS_LOCKED }
   const sentence = says(TAKES_NO_WRITES) ? TAKES_NO_WRITES : 'no database server commits in time'
   return { reason: 'database_unavailable', sentence }
@@ -55,6 +62,17 @@ async function requireHeads(connection: PostgresConnection, schema: string): Pro
   }
 }
 
+async function requireRoom(connection: PostgresConnection): Promise<void> {
+  try {
+    await connection.transaction(
+      (query) => Promise.all([query(LITTLE_MEMORY), query(ASK_ROOM)]),
+      'relaxed',
+    )
+  } catch (error) {
+    throw NO_ROOM.has(sqlCode(unwrapCause(error))) ? new Error(DISK_FULL, { cause: error }) : error
+  }
+}
+
 const unwrapCause = (error: unknown): unknown =>
   error instanceof Error && error.cause !== undefined ? error.cause : error
 
@@ -72,6 +90,7 @@ export function openWriteProbe(
         if (row?.is_read_only === true) throw new Error(TAKES_NO_WRITES)
         await query(MAKE_OWN)
       })
+      await requireRoom(connection)
       if (schema !== undefined) await requireHeads(connection, schema)
       return undefined
     } catch (error) {
