@@ -291,7 +291,7 @@ async function loseRenewals(contract: string): Promise<void> {
 
 it('--server-clock-off makes this machine’s clock wrong by as much', async () => {
   const devnet = shell(`npm run devnet -- ${inlineCommand('--server-clock-off')} ${FREE_PORTS}`)
-  const [, url = ''] = await untilSaid(devnet, /JSON-RPC +(http\S+)[^]*client\.close/)
+  const [, url = ''] = await untilSaid(devnet, /JSON-RPC +(http\S+)[^]*First successes/)
   const beforeSeconds = Date.now() / 1_000
   const ledgerSeconds = await callLedger<number>(url, 'devnet_nowSeconds')
   // The ledger's whole second was begun at some time between these two.

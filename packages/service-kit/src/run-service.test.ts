@@ -173,6 +173,34 @@ describe('runService', () => {
   })
 })
 
+/** A service in this process, whose time stands still until the test moves it. */
+async function startInProcess(onHang: () => void = () => undefined) {
+  const clock = manualClock(0)
+  const messages: string[] = []
+  const logger = createLogger({
+    name: 'example',
+    level: 'warn',
+    destination: { write: (line: string) => void messages.push(String(JSON.parse(line).msg)) },
+  })
+  const app = await createServiceApp({
+    name: 'tallystick-example',
+    version: '0.0.0',
+    description: 'An example.',
+    clock,
+    cors: false,
+    routes: (scope) => {
+      scope.get('/hang', (_request, reply) => {
+        reply.hijack()
+        onHang()
+      })
+    },
+  })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  const close = async () => void messages.push('flushed')
+  const stop = () => stopOrderly({ app, registry: new Registry(), close }, { logger, clock })
+  return { address, clock, messages, stop }
+}
+
 describe('S6: stopping', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s: running requests finish, stores are flushed, exit 0',
@@ -193,32 +221,11 @@ describe('S6: stopping', () => {
   )
 
   test('a request that never ends is cut off after 8 s, and stores are flushed', async () => {
-    const clock = manualClock(0)
     const began = Promise.withResolvers<void>()
-    const messages: string[] = []
-    const logger = createLogger({
-      name: 'example',
-      level: 'warn',
-      destination: { write: (line: string) => void messages.push(String(JSON.parse(line).msg)) },
-    })
-    const app = await createServiceApp({
-      name: 'tallystick-example',
-      version: '0.0.0',
-      description: 'An example.',
-      clock,
-      cors: false,
-      routes: (scope) => {
-        scope.get('/hang', (_request, reply) => {
-          reply.hijack()
-          began.resolve()
-        })
-      },
-    })
-    const address = await app.listen({ host: '127.0.0.1', port: 0 })
+    const { address, clock, messages, stop } = await startInProcess(began.resolve)
     const response = fetch(`${address}/hang`).catch(() => 'cut off')
     await began.promise
-    const close = async () => void messages.push('flushed')
-    const stopped = stopOrderly({ app, registry: new Registry(), close }, { logger, clock })
+    const stopped = stop()
     // Two limits, and the moment for what is on the way.
     await expect.poll(() => clock.pendingCount()).toBe(3)
     clock.advanceMs(7_999)
@@ -233,8 +240,8 @@ describe('S6: stopping', () => {
     { title: 'new', before: '' },
     { title: 'kept', before: 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n' },
   ])('requests on the way on $title connections are answered, not reset', async ({ before }) => {
-    const service = start()
-    const { port } = new URL(await service.url())
+    const { address, clock, messages, stop } = await startInProcess()
+    const { port } = new URL(address)
     const connections = await Promise.all(
       Array.from({ length: 30 }, async () => {
         const socket = connect(Number(port), '127.0.0.1')
@@ -252,12 +259,14 @@ describe('S6: stopping', () => {
         return { socket, ended }
       }),
     )
-    service.child.kill('SIGTERM')
-    await service.said('"msg":"stopping"')
+    const stopped = stop()
+    await expect.poll(() => clock.pendingCount()).toBe(2)
     for (const { socket } of connections) socket.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
     const answers = await Promise.all(connections.map(({ ended }) => ended))
     expect(answers.filter((text) => !text.startsWith('HTTP/1.1 200 '))).toEqual([])
-    expect(await service.exit).toBe(0)
+    clock.advanceMs(100)
+    await stopped
+    expect(messages).toEqual(['flushed'])
   })
 
   test('an answer that its reader takes slowly arrives whole', async () => {

@@ -95,7 +95,7 @@ async function readDoors(): Promise<ReadonlySet<string>> {
     ...routes,
     ...[...(await care('help')).matchAll(VERB)].map(([, verb]) => `care ${verb}`),
     ...(await facts.eventNames()).map((name) => `event ${name}`),
-    ...filesOf('adapters', '-webhook.ts').map((name) => `webhook ${name}`),
+    ...filesOf('adapters/outside', '-webhook.ts').map((name) => `webhook ${name}`),
     ...filesOf('pages', '.html').map((name) => `page ${name}`),
     ...FHIR_BUNDLES.map(() => 'care export --fhir'),
   ])

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { completeTransfers } from './complete-transfers.ts'
 import { createConsensusClock } from './consensus-clock.ts'
+import type { EvmTransaction } from './evm-transaction.ts'
 import { createLedger } from './ledger.ts'
 import type { TransactionRecord } from './records.ts'
 
@@ -47,6 +48,12 @@ test('a trace waits for the change under way, since anvil hangs for ever if the 
   const change = Promise.withResolvers<void>()
   const changed = ledger.queue.run(() => change.promise)
   const record = evmRecord()
+  ledger.transactions.add({
+    hash: '0x01',
+    blockNumber: 1,
+    gasPriceTinybar: 7n,
+    receipt: { gasUsed: '0x1' },
+  } as unknown as EvmTransaction)
   const completed = completeTransfers(ledger, [record])
   await new Promise((resolve) => {
     setImmediate(resolve)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { readRecords } from '../tracker/tracker-records.ts'
-import { csvTable } from './csv-rows.ts'
+import { csvTable, isBrokenOff } from './csv-rows.ts'
 
 /** A name, an empty line, cells of several lines, and a row behind each. */
 const LINES = [
@@ -48,4 +48,15 @@ describe('G8: a row is known by the line that an editor shows, its first', () =>
     )
     expect(broken.at(-1)).toEqual([6, ['d']])
   })
+})
+
+test.each([
+  ['a,b,c\n1,2,3\n4,5', true],
+  ['a,b,c\n1,2,3\n4,5,6', false],
+  ['a,b,c\n1,2,3\n4,5\n', false],
+  ['a,b,c\r\n1,2', true],
+  ['a,b,c', false],
+  ['a,b\n1,"two\nlines"', false],
+])('%j ends within a row: %j', (text, isBroken) => {
+  expect(isBrokenOff(Buffer.from(text))).toBe(isBroken)
 })

@@ -53,6 +53,22 @@ export const cellReader =
   (name: string): string =>
     row?.[header.indexOf(name)]?.trim() ?? ''
 
+const countCells = (line: string): number => parse(line, CSV)[0]?.length ?? 0
+
+/** Whether a table ends within a row, as a download that broke off does: without a line end, and with fewer cells than the row above. */
+export function isBrokenOff(raw: Uint8Array): boolean {
+  const end = fileBytes(raw).subarray(-2 * ROW_BYTES_MAX)
+  const [above, last] = end.toString('latin1').split('\n').slice(-2)
+  if (above === undefined || last === undefined || last.trim() === '') return false
+  try {
+    return countCells(last) < countCells(above)
+  } catch (error) {
+    // Cells of several lines: whoever reads the rows judges their quotes.
+    if (error instanceof CsvError) return false
+    throw error
+  }
+}
+
 /** Cuts a CSV's bytes into slices that end with a record: at a line feed outside quotes. */
 export function* csvSlices(bytes: Buffer, sliceBytes: number = SLICE_BYTES): Generator<Buffer> {
   let from = 0

@@ -41,6 +41,7 @@ import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { parseJson } from './accept-price.ts'
 import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
+import { isBrokenOff } from './csv-rows.ts'
 import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
 import { type AlikeEvents, joinFeeds } from './join-feeds.ts'
@@ -171,7 +172,10 @@ const unreadable = (problem: string): PayloadReading => ({ kind: 'unreadable', p
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
   const { receivedAtSeconds } = reading
   const table = TABLES.find(({ isOne }) => isOne(raw))
-  if (table !== undefined) return payload(() => table.read(raw))
+  if (table !== undefined)
+    return isBrokenOff(raw)
+      ? unreadable('the table ends within a row: it broke off, or its last line wants a line end')
+      : payload(() => table.read(raw))
   const json = parseJson(raw)
   const histories = readPredictionFile(json)
   if (histories !== undefined)

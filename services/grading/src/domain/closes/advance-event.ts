@@ -159,6 +159,14 @@ function closeGroups(
 /** Unchanged provisional prices get a new entry only this close to the start, seconds. */
 const REFRESH_WITHIN_SECONDS = 3_600
 
+/** Whether prices were captured before those that are known, as those of a source that answers what it answered before. */
+const isBackdated = ({ prices, known }: CloseGroup): boolean =>
+  prices.some(({ capturedAtSeconds: seen, market }) =>
+    known.some(
+      (close) => close.market === market && (seen ?? Infinity) < (close.capturedAtSeconds ?? 0),
+    ),
+  )
+
 function isNewGroup({ prices, known }: CloseGroup, observation: Observation): boolean {
   const { closeStatus: status, event } = observation
   if (status === 'void') return known.length > 0
@@ -166,6 +174,7 @@ function isNewGroup({ prices, known }: CloseGroup, observation: Observation): bo
   const isFinal = known.every((close) => close.status === 'final')
   if (isFinal && status === 'provisional') return false
   if (!isFinal && status === 'final') return true
+  if (status === 'provisional' && isBackdated({ prices, known })) return false
   const isTooEarlyToMatter =
     status === 'provisional' &&
     prices.every(

@@ -91,6 +91,23 @@ export function describeGradingStore(
       expect((await store.head()).size).toBe(3)
     })
 
+    test('a source that comes back old takes no newer provisional close away', async () => {
+      const store = await create()
+      const ingest = (home: string, minutesBefore: number) => {
+        const capturedAtSeconds = START_SECONDS - minutesBefore * 60
+        const odds = { home, draw: '3.55', away: '3.9' }
+        const closes = [samplePrices({ odds, capturedAtSeconds })]
+        return store.ingest(
+          sampleBatch([sampleObservation({ closes, closeStatus: 'provisional' })]),
+        )
+      }
+      await ingest('2.10', 10)
+      expect(await ingest('2.30', 5)).toMatchObject({ closes: 1 })
+      expect(await ingest('2.10', 10)).toMatchObject({ closes: 0, unchanged: 1 })
+      const [state] = await store.events([sampleEvent().path])
+      expect(state?.closes.map(({ odds }) => odds['home'])).toEqual([2.3])
+    })
+
     test('provisional closes become final, never the reverse; a withdrawn result is pending again', async () => {
       const store = await create()
       const ingest = (status: 'provisional' | 'final') =>
