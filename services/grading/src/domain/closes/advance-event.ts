@@ -159,13 +159,25 @@ function closeGroups(
 /** Unchanged provisional prices get a new entry only this close to the start, seconds. */
 const REFRESH_WITHIN_SECONDS = 3_600
 
-/** Whether prices were captured before those that are known, as those of a source that answers what it answered before. */
-const isBackdated = ({ prices, known }: CloseGroup): boolean =>
-  prices.some(({ capturedAtSeconds: seen, market }) =>
-    known.some(
-      (close) => close.market === market && (seen ?? Infinity) < (close.capturedAtSeconds ?? 0),
-    ),
-  )
+const newest = (prices: CloseGroup['prices'] | CloseGroup['known'], ifUnknown: number): number =>
+  Math.max(...prices.map(({ capturedAtSeconds = ifUnknown }) => capturedAtSeconds))
+
+/** How much later prices were captured than those that are known, whatever their lines are, seconds. */
+const laterBySeconds = ({ prices, known }: CloseGroup): number =>
+  newest(prices, Infinity) - newest(known, -Infinity)
+
+/** What was observed, but a source that answers what it answered before does not move a start back. */
+function withCurrentStart(
+  state: EventState | undefined,
+  observation: Observation,
+  groups: readonly CloseGroup[],
+): Observation {
+  const ages = groups.map(laterBySeconds)
+  const isOld = Math.min(...ages) < 0 && Math.max(...ages) <= 0
+  if (state === undefined || observation.closeStatus !== 'provisional' || !isOld) return observation
+  const { startAtSeconds, startPrecision } = state.info
+  return { ...observation, event: { ...observation.event, startAtSeconds, startPrecision } }
+}
 
 function isNewGroup({ prices, known }: CloseGroup, observation: Observation): boolean {
   const { closeStatus: status, event } = observation
@@ -174,7 +186,7 @@ function isNewGroup({ prices, known }: CloseGroup, observation: Observation): bo
   const isFinal = known.every((close) => close.status === 'final')
   if (isFinal && status === 'provisional') return false
   if (!isFinal && status === 'final') return true
-  if (status === 'provisional' && isBackdated({ prices, known })) return false
+  if (status === 'provisional' && laterBySeconds({ prices, known }) < 0) return false
   const isTooEarlyToMatter =
     status === 'provisional' &&
     prices.every(
@@ -215,10 +227,12 @@ const sameOutcome = (known: OutcomeRecord | undefined, seen: ObservedOutcome): b
  */
 function decideEntries(
   state: EventState | undefined,
-  observation: Observation,
+  observed: Observation,
   batch: Omit<IngestBatch, 'observations'>,
 ) {
   const { receivedAtSeconds, rawSha256 } = batch
+  const groups = closeGroups(state, observed, batch.feed.feed)
+  const observation = withCurrentStart(state, observed, groups)
   const { feed, isRedistributable, isSynthetic } = batch.feed
   // Members are in the order of canonical JSON, so it is written without sorting.
   const source = { event: observation.event, feed, isRedistributable, isSynthetic }
@@ -236,7 +250,6 @@ function decideEntries(
   if (snapshots.length > 0 || isNewInfo(state?.info, observation.event))
     entries.push({ ...source, prices: snapshots, ...received, type: 'snapshot' })
   const { closeStatus, rule } = observation
-  const groups = closeGroups(state, observation, feed)
   const fresh = groups.filter((group) => isNewGroup(group, observation))
   if (fresh.length > 0) {
     const supersedes = [

@@ -108,6 +108,24 @@ export function describeGradingStore(
       expect(state?.closes.map(({ odds }) => odds['home'])).toEqual([2.3])
     })
 
+    test('a source that comes back old moves neither a line nor a start back', async () => {
+      const store = await create()
+      const ingest = (handicap: string, minutesBefore: number, startAtSeconds: number) => {
+        const capturedAtSeconds = START_SECONDS - minutesBefore * 60
+        const closes = [{ ...line(handicap), capturedAtSeconds }]
+        const event = sampleEvent({ startAtSeconds })
+        return store.ingest(
+          sampleBatch([sampleObservation({ event, closes, closeStatus: 'provisional' })]),
+        )
+      }
+      await ingest('-0.5', 10, START_SECONDS)
+      await ingest('-0.75', 5, START_SECONDS + 3_600)
+      await ingest('-0.5', 10, START_SECONDS)
+      const [state] = await store.events([sampleEvent().path])
+      expect(state?.closes.map(({ market }) => market)).toEqual(['ah/ft/-0.75'])
+      expect(state?.info.startAtSeconds).toBe(START_SECONDS + 3_600)
+    })
+
     test('provisional closes become final, never the reverse; a withdrawn result is pending again', async () => {
       const store = await create()
       const ingest = (status: 'provisional' | 'final') =>
