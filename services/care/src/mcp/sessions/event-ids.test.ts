@@ -9,25 +9,43 @@ const leaf = fc.nat({ max: 2 ** 40 - 1 })
 const position = fc.record({ user: leaf, assistant: leaf, frames: fc.nat({ max: 65_535 }) })
 const number = fc.nat({ max: 2 ** 32 - 1 })
 
-const write = (session: number, at: Position): string =>
-  ids.write(session, [{ position: at }]).join()
+const write = (session: number, at: Position): string => ids.write(session, at)
 
 describe('C3: event ids', () => {
-  it('hold a position of their session, and are nothing to another one', () => {
+  it('hold a position of their session, and are nothing to another one; a batch has those of many', () => {
+    const placed = fc.record({ session: number, at: fc.array(position, { maxLength: 3 }) })
     fc.assert(
-      fc.property(number, number, fc.array(position, { maxLength: 3 }), (session, other, all) => {
-        const written = ids.write(
-          session,
-          all.map((place) => ({ position: place })),
+      fc.property(fc.array(placed, { maxLength: 9 }), number, (all, other) => {
+        const batch = ids.begin()
+        const firsts = all.map(({ at, session }) =>
+          batch.add(
+            session,
+            at.map((place) => ({ position: place })),
+          ),
         )
-        expect(written).toHaveLength(all.length)
-        for (const [index, id] of written.entries()) {
-          expect(id).toMatch(/^[\w-]{22}$/)
-          expect(ids.read(session, id)).toEqual(all[index])
-          expect(ids.read(other, id)).toEqual(other === session ? all[index] : undefined)
-        }
+        batch.seal()
+        for (const [index, { at, session }] of all.entries())
+          for (const [more, place] of at.entries()) {
+            const id = batch.text((firsts[index] ?? 0) + more)
+            expect(id).toMatch(/^[\w-]{22}$/)
+            expect(id).toBe(ids.write(session, place))
+            expect(ids.read(session, id)).toEqual(place)
+            expect(ids.read(other, id)).toEqual(other === session ? place : undefined)
+          }
       }),
     )
+  })
+
+  it('of more frames than a batch has room for at first are all sealed', () => {
+    const batch = ids.begin()
+    const positions = Array.from({ length: 5_000 }, (_, user) => ({
+      user,
+      assistant: 0,
+      frames: 0,
+    }))
+    for (const at of positions) batch.add(9, [{ position: at }])
+    batch.seal()
+    expect(positions.map((_, index) => ids.read(9, batch.text(index)))).toEqual(positions)
   })
 
   it('in any other form are invalid, in another spelling of the same bytes too', () => {

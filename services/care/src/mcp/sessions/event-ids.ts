@@ -8,35 +8,59 @@ const LEAF_BYTES = 5
 
 type Placed = { readonly position: Position }
 
-/** The blocks of frames, but for the session. */
-function writePlaces(frames: readonly Placed[]): Buffer {
-  const all = Buffer.alloc(frames.length * BLOCK_BYTES)
-  for (const [index, { position }] of frames.entries()) {
-    const at = index * BLOCK_BYTES
-    all.writeUIntBE(position.user, at + USER_AT, LEAF_BYTES)
-    all.writeUIntBE(position.assistant, at + ASSISTANT_AT, LEAF_BYTES)
-    all.writeUInt16BE(position.frames, at + FRAMES_AT)
-  }
-  return all
-}
+/** Room for the blocks of a slice of streams with two frames each; a batch that needs more takes more. */
+const BATCH_BLOCKS = 1_024
+
+export type IdBatch = ReturnType<ReturnType<typeof createEventIds>['begin']>
 
 export type EventIds = ReturnType<typeof createEventIds>
 
 export function createEventIds(key: Uint8Array) {
-  const blocks = createSealedBlocks(key)
-  const places = new WeakMap<readonly Placed[], Buffer>()
+  const cipher = createSealedBlocks(key)
+  /** The room of the last batch, for the next one. */
+  let spare: Buffer | undefined
+  const begin = () => {
+    let blocks = spare ?? Buffer.alloc(BATCH_BLOCKS * BLOCK_BYTES)
+    spare = undefined
+    let end = 0
+    let sealed: Buffer | undefined
+    return {
+      /** One behind each frame; returns the number of the first. */
+      add(session: number, frames: readonly Placed[]): number {
+        const first = end / BLOCK_BYTES
+        for (const { position } of frames) {
+          if (end === blocks.length) blocks = Buffer.concat([blocks, Buffer.alloc(end)])
+          blocks.writeUInt32BE(session, end)
+          blocks.writeUIntBE(position.user, end + USER_AT, LEAF_BYTES)
+          blocks.writeUIntBE(position.assistant, end + ASSISTANT_AT, LEAF_BYTES)
+          blocks.writeUInt16BE(position.frames, end + FRAMES_AT)
+          end += BLOCK_BYTES
+        }
+        return first
+      },
+      seal(): void {
+        sealed = cipher.sealAll(blocks.subarray(0, end))
+        spare = blocks
+      },
+      text(number: number): string {
+        const at = number * BLOCK_BYTES
+        return sealed?.toString('base64url', at, at + BLOCK_BYTES) ?? ''
+      },
+    }
+  }
   return {
-    /** One behind each frame. The same frames are told to many sessions. */
-    write(session: number, frames: readonly Placed[]): readonly string[] {
-      if (frames.length === 0) return []
-      const written = places.get(frames) ?? writePlaces(frames)
-      places.set(frames, written)
-      for (let at = 0; at < written.length; at += BLOCK_BYTES) written.writeUInt32BE(session, at)
-      return blocks.sealEach(written)
+    /** Seals the ids of many streams at once: a call of the cipher costs as much as the rest of an id. */
+    begin,
+    /** The id of one place. */
+    write(session: number, position: Position): string {
+      const batch = begin()
+      batch.add(session, [{ position }])
+      batch.seal()
+      return batch.text(0)
     },
     /** The position in an id of that session; undefined for any other text. */
     read(session: number, id: string): Position | undefined {
-      const opened = blocks.open(id)
+      const opened = cipher.open(id)
       if (opened?.readUInt32BE(0) !== session) return undefined
       return {
         user: opened.readUIntBE(USER_AT, LEAF_BYTES),

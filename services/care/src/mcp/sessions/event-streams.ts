@@ -7,8 +7,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import { isBefore, type Position } from '../../domain/position.ts'
-import type { EventIds } from './event-ids.ts'
-import type { Happening, Listener } from './frames.ts'
+import type { EventIds, IdBatch } from './event-ids.ts'
+import type { Frame, Happening, Listener } from './frames.ts'
 import type { JournalFollower } from './journal-follower.ts'
 import type { Page } from './journal-pages.ts'
 import type { McpLimits } from './limits.ts'
@@ -80,6 +80,14 @@ type EventStreamOptions = Omit<OpenStreamOptions, 'onEnd'> &
   Shared &
   Opening & { onEnd(stream: EventStream, reason: StreamEnd): void }
 
+/** A happening's frames for a stream. */
+type FoundFrames = {
+  readonly happening: Happening
+  readonly frames: readonly Frame[]
+  /** The number of the first one's id in the batch. */
+  readonly idsFrom: number
+}
+
 export class EventStream extends OpenStream<EventStreamOptions> {
   readonly session = this.options.session
   readonly #listener: Listener = {
@@ -93,6 +101,8 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** Up to where it is told only what changed. */
   #coalescedTo = this.options.isCoalesced ? this.options.follower.looks.reached : undefined
   #isReading = false
+  /** What it is told as soon as the ids are sealed. */
+  #found: { readonly found: readonly FoundFrames[]; readonly end: Position } | undefined
   /** What happened after the reader stopped accepting data, and up to where that is counted. */
   #late = { frames: 0, bytes: 0 }
   #lateTo = this.options.from
@@ -115,13 +125,21 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   /** The first bytes: where the stream begins, so that a client that receives nothing else can resume, and what it missed. */
   open(): void {
     const { eventIds, from } = this.options
-    const [id] = eventIds.write(this.session.number, [{ position: from }])
+    const id = eventIds.write(this.session.number, from)
     this.write(`retry: ${this.#retryMs}\nid: ${id}\ndata: \n\n`)
     this.pump()
   }
 
   /** Writes what is behind its position, as far as the reader accepts it. */
   pump(): void {
+    const ids = this.options.eventIds.begin()
+    this.prepare(ids)
+    ids.seal()
+    this.tell(ids)
+  }
+
+  /** Finds what is behind its position, to be told as soon as its ids are sealed. */
+  prepare(ids: IdBatch): void {
     if (this.isOver() || this.#isReading) return
     const { follower } = this.options
     if (!follower.looks.isFresh) return follower.wake()
@@ -129,7 +147,13 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     if (this.#coalescedTo !== undefined || isBefore(this.#position, follower.floor()))
       return void this.#catchUp()
     if (!isBefore(this.#position, follower.end())) return
-    this.#take({ happenings: follower.keptFrom(this.#position), end: follower.end() })
+    this.#collect({ happenings: follower.keptFrom(this.#position), end: follower.end() }, ids)
+  }
+
+  /** Writes what was found. */
+  tell(ids: IdBatch): void {
+    if (this.#found === undefined) return
+    this.#write(ids)
     if (this.isStalled) this.#countLate()
   }
 
@@ -178,7 +202,10 @@ export class EventStream extends OpenStream<EventStreamOptions> {
           ? follower.pages.pageFor(this.#listener, this.#position, follower.looks.reached)
           : follower.pages.newestFor(this.#listener, { from: this.#position, to }))
         if (this.isOver()) return
-        if (this.#take(page)) this.#coalescedTo = undefined
+        const ids = this.options.eventIds.begin()
+        this.#collect(page, ids)
+        ids.seal()
+        if (this.#write(ids)) this.#coalescedTo = undefined
         await nextTurn()
       }
     } catch (error) {
@@ -190,11 +217,27 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     this.pump()
   }
 
-  /** Writes a page, as far as the reader accepts it, and moves its position; returns whether that was all of it. */
-  #take({ end, happenings }: Page): boolean {
-    let text = ''
+  /** Its frames of a page. */
+  #collect({ end, happenings }: Page, ids: IdBatch): void {
+    const found: FoundFrames[] = []
+    let from = this.#position
     for (const happening of happenings) {
-      text += this.#textOf(happening)
+      const frames = happening.framesFor(this.#listener, from)
+      from = happening.end
+      if (frames.length > 0)
+        found.push({ happening, frames, idsFrom: ids.add(this.session.number, frames) })
+    }
+    this.#found = { found, end }
+  }
+
+  /** Writes what was found, as far as the reader accepts it, and moves its position; returns whether that was all of it. */
+  #write(ids: IdBatch): boolean {
+    const { end, found } = this.#found ?? { end: this.#position, found: [] }
+    this.#found = undefined
+    let text = ''
+    for (const each of found) {
+      text += this.#textOf(each, ids)
+      this.#position = each.happening.end
       if (text.length < WRITE_CHARS) continue
       this.write(text)
       text = ''
@@ -209,19 +252,16 @@ export class EventStream extends OpenStream<EventStreamOptions> {
    * The events of a happening. Each is judged by the session's current scopes and by those of the stream's own token, since
    * another token of its principal may have widened the session (C48).
    */
-  #textOf(happening: Happening): string {
-    const { eventIds, onUpdate } = this.options
+  #textOf({ frames, happening, idsFrom }: FoundFrames, ids: IdBatch): string {
+    const { onUpdate } = this.options
     const { session } = this
     let events = ''
-    const frames = happening.framesFor(this.#listener, this.#position)
-    const ids = eventIds.write(session.number, frames)
     for (const [at, { isUpdate, position, text }] of frames.entries()) {
-      events += `id: ${ids[at]}\n${text}`
+      events += `id: ${ids.text(idsFrom + at)}\n${text}`
       if (isBefore(session.carried, position)) session.carried = position
       if (happening.slot.audience === 'user') this.framesSent += 1
       if (isUpdate) onUpdate(happening.uri, happening.version)
     }
-    this.#position = happening.end
     return events
   }
 }
@@ -236,12 +276,15 @@ export function createStreamKeeper(
   },
 ) {
   const pumpAll = async (): Promise<void> => {
-    let count = 0
-    for (const stream of streams.all()) {
+    const all = [...streams.all()]
+    for (let from = 0; from < all.length; from += FAN_OUT_SLICE) {
       // Other work runs between slices.
-      if (count > 0 && count % FAN_OUT_SLICE === 0) await nextTurn()
-      count += 1
-      stream.pump()
+      if (from > 0) await nextTurn()
+      const slice = all.slice(from, from + FAN_OUT_SLICE)
+      const ids = deps.eventIds.begin()
+      for (const stream of slice) stream.prepare(ids)
+      ids.seal()
+      for (const stream of slice) stream.tell(ids)
     }
   }
   const streams = createOpenStreams<EventStream>({ ...deps, tell: pumpAll })

@@ -75,7 +75,7 @@ export type Listener = {
   readonly ownScopes: readonly string[]
 }
 
-type Frame = {
+export type Frame = {
   /** The rest of its event, behind the id. */
   readonly text: string
   /** Behind it, for this listener. */
@@ -109,6 +109,8 @@ export class Happening {
   readonly changesList: boolean
   /** Frames of its place before its own. */
   readonly first: number
+  /** Behind all that anybody is told of it. */
+  readonly end: Position
   /** What its notice says, once it is read; undefined if the version does not hold, or is none. */
   revision: Revision | undefined
   readonly #parts: HappeningParts
@@ -124,6 +126,7 @@ export class Happening {
     this.place = countVersions(parts.at)
     this.changesList = parts.changesList
     this.first = parts.first
+    this.end = this.#findEnd(parts)
   }
 
   static written(
@@ -151,9 +154,7 @@ export class Happening {
     })
   }
 
-  /** Behind all that anybody is told of it. */
-  get end(): Position {
-    const { at, first } = this.#parts
+  #findEnd({ at, first }: HappeningParts): Position {
     if (this.version === 0) return { ...at, frames: first + 1 }
     return this.slot.audience === 'user'
       ? { user: at.user + 1, assistant: at.assistant, frames: 0 }
