@@ -9,7 +9,7 @@ pragma solidity 0.8.37;
 /// @dev What it copies from the network: functions of the service return a response code, those of a token's address
 /// revert with it; the caller moves what is its own, or what it may by an allowance; an account takes a token once it is
 /// associated, or as far as its automatic associations reach. Custom fees are assessed by the consensus node alone, so
-/// tokens that have any move only there. What it cannot see: a caller that runs under DELEGATECALL.
+/// tokens that have any move only there. Under DELEGATECALL it would judge by its caller's storage, so it halts.
 contract TokenService {
     int64 internal constant NOT_SUPPORTED = 13;
     int64 internal constant INVALID_ACCOUNT_ID = 15;
@@ -74,6 +74,11 @@ contract TokenService {
     /// @notice What an account holds from now on. The mirror node learns it from here.
     event Held(address token, address account, uint64 balance, bool isAutomatic, bool isApproved);
 
+    modifier onlyInPlace() {
+        if (address(this) != address(0x167)) _consumeAllGas();
+        _;
+    }
+
     modifier onlyNetwork() {
         if (msg.sender != NETWORK && msg.sender != address(this)) _consumeAllGas();
         _;
@@ -82,23 +87,32 @@ contract TokenService {
     // ------------------------------------------------------------------------------------- the system contract
 
     /// @notice Moves a token from the caller, or by the caller's allowance.
-    function transferToken(address token, address sender, address receiver, int64 amount) external returns (int64) {
+    function transferToken(address token, address sender, address receiver, int64 amount) external onlyInPlace returns (int64) {
         if (amount < 0) return NOT_SUPPORTED;
         return _attempt(abi.encodeCall(this.pay, (token, msg.sender, sender, receiver, uint64(amount))));
     }
 
     /// @notice Moves a token by allowance, or the caller's own.
-    function transferFrom(address token, address from, address to, uint256 amount) external returns (int64) {
+    function transferFrom(address token, address from, address to, uint256 amount)
+        external
+        onlyInPlace
+        returns (int64)
+    {
         return _attempt(abi.encodeCall(this.pay, (token, msg.sender, from, to, amount)));
     }
 
     /// @notice Lets a spender move that much of the caller's.
-    function approve(address token, address spender, uint256 amount) external returns (int64) {
+    function approve(address token, address spender, uint256 amount) external onlyInPlace returns (int64) {
         return _attempt(abi.encodeCall(this.allow, (_allowance(token, msg.sender, spender, amount))));
     }
 
     /// @notice What a spender may still move.
-    function allowance(address token, address owner, address spender) external view returns (int64, uint256) {
+    function allowance(address token, address owner, address spender)
+        external
+        view
+        onlyInPlace
+        returns (int64, uint256)
+    {
         if (!_tokens[token].exists) return (INVALID_TOKEN_ID, 0);
         return (SUCCESS, _allowances[token][_canonical(owner)][_canonical(spender)]);
     }
@@ -111,13 +125,13 @@ contract TokenService {
     }
 
     /// @notice Associates the caller with tokens.
-    function associateTokens(address account, address[] memory tokens) public returns (int64) {
+    function associateTokens(address account, address[] memory tokens) public onlyInPlace returns (int64) {
         if (_canonical(account) != msg.sender) return INVALID_FULL_PREFIX_SIGNATURE_FOR_PRECOMPILE;
         return _attempt(abi.encodeCall(this.associate, (account, tokens)));
     }
 
     /// @notice Whether a token is there.
-    function isToken(address token) external view returns (int64, bool) {
+    function isToken(address token) external view onlyInPlace returns (int64, bool) {
         return (SUCCESS, _tokens[token].exists);
     }
 

@@ -1,7 +1,15 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AccountCreateTransaction, Hbar, PrivateKey } from '@hiero-ledger/sdk'
+import {
+  AccountCreateTransaction,
+  Hbar,
+  PrivateKey,
+  ScheduleCreateTransaction,
+  ScheduleSignTransaction,
+  TopicCreateTransaction,
+  TopicMessageSubmitTransaction,
+} from '@hiero-ledger/sdk'
 import { scheduleServiceAbi } from '@tallystick/contracts'
 import { manualClock } from '@tallystick/service-kit'
 import { encodeFunctionData, type Hex, parseEther } from 'viem'
@@ -147,6 +155,33 @@ describe('L22: snapshot, revert, reset', () => {
       const again = await use(devnet)
       expect(again.account).toBe(made.account)
     } finally {
+      await devnet.stop()
+    }
+  })
+
+  test('L22: what waits, and a message in parts, are after a revert what they were', async () => {
+    const devnet = await startDevnet()
+    const sdk = sdkClient(devnet, accountNamed(devnet, 'agent-2'))
+    try {
+      const key = PrivateKey.generateED25519()
+      const topic = new TopicCreateTransaction().setSubmitKey(key.publicKey)
+      const { topicId } = await (await topic.execute(sdk)).getReceipt(sdk)
+      const message = (text: string) =>
+        new TopicMessageSubmitTransaction().setTopicId(topicId ?? '').setMessage(text)
+      const parts = await message('x'.repeat(1_500)).freezeWith(sdk).sign(key)
+      for (const part of await parts.executeAll(sdk)) await part.getReceipt(sdk)
+      const schedule = new ScheduleCreateTransaction().setScheduledTransaction(message('late'))
+      const { scheduleId } = await (await schedule.execute(sdk)).getReceipt(sdk)
+      const messages = async () =>
+        (await mirror(devnet, `/api/v1/topics/${String(topicId)}/messages`)).body['messages']
+      const before = await messages()
+      await devnet.controls.revert(await devnet.controls.snapshot())
+      expect(await messages()).toEqual(before)
+      const sign = new ScheduleSignTransaction().setScheduleId(scheduleId ?? '')
+      await (await (await sign.freezeWith(sdk).sign(key)).execute(sdk)).getReceipt(sdk)
+      expect(await messages()).toMatchObject([{}, {}, { message: btoa('late') }])
+    } finally {
+      sdk.close()
       await devnet.stop()
     }
   })

@@ -1,15 +1,19 @@
 import {
+  AccountAllowanceApproveTransaction,
   AccountBalanceQuery,
   AccountCreateTransaction,
-  type AccountId,
+  AccountId,
   AccountUpdateTransaction,
+  ContractId,
   Hbar,
   KeyList,
   PrivateKey,
   TokenAssociateTransaction,
   TokenCreateTransaction,
   TokenId,
+  TokenSupplyType,
   type Transaction,
+  TransactionId,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -185,6 +189,11 @@ describe('L21: fungible tokens', () => {
     expect(balance.tokens?.get(token)?.toNumber()).toBe(5)
     const list = await get(`transactions?account.id=${String(holderId)}&type=credit&limit=1`)
     expect(list['transactions']).toMatchObject([{ token_transfers: expect.any(Array) }])
+    const [{ consensus_timestamp: at }] = transactions as [{ consensus_timestamp: string }]
+    const past = async (operator: string) =>
+      (await get(`balances?account.id=${String(holderId)}&timestamp=${operator}:${at}`))['balances']
+    expect(await past('lt')).toMatchObject([{ tokens: [{ balance: 0 }] }])
+    expect(await past('lte')).toMatchObject([{ tokens: [{ balance: 5 }] }])
   })
 
   test('automatic associations reach as far as the account says, and without end for a new alias', async () => {
@@ -209,6 +218,57 @@ describe('L21: fungible tokens', () => {
     expect(await get(`accounts/0x${alias}`)).toMatchObject({
       balance: { balance: 0, tokens: [{ token_id: String(token), balance: 3 }] },
     })
+  })
+
+  test('each of several new aliases gets what is sent to it', async () => {
+    const keys = [
+      PrivateKey.generateECDSA(),
+      PrivateKey.generateED25519(),
+      PrivateKey.generateED25519(),
+    ]
+    const transfer = new TransferTransaction().addTokenTransfer(token, treasury, -6)
+    for (const [at, key] of keys.entries()) {
+      transfer.addTokenTransfer(token, key.publicKey.toAccountId(0, 0), at + 1)
+    }
+    expect(await statusOf(transfer)).toBe('SUCCESS')
+    for (const [at, key] of keys.entries()) {
+      const { accounts } = await get(`accounts?account.publickey=${key.publicKey.toStringRaw()}`)
+      expect(accounts).toMatchObject([{ balance: { tokens: [{ balance: at + 1 }] } }])
+    }
+  })
+
+  test('an allowance is not spent twice over by two names of its owner', async () => {
+    const key = PrivateKey.generateECDSA()
+    const spender = await create(
+      new AccountCreateTransaction()
+        .setECDSAKeyWithAlias(key.publicKey)
+        .setInitialBalance(new Hbar(5)),
+      key,
+    )
+    const allow = new AccountAllowanceApproveTransaction()
+    allow.approveHbarAllowance(treasury, spender, new Hbar(5))
+    expect(await statusOf(allow)).toBe('SUCCESS')
+    const take = new TransferTransaction()
+      .addApprovedHbarTransfer(treasury, new Hbar(-5))
+      .addApprovedHbarTransfer(AccountId.fromEvmAddress(0, 0, payer.evmAddress), new Hbar(-5))
+      .addHbarTransfer(spender, new Hbar(10))
+      .setTransactionId(TransactionId.generate(spender))
+      .freezeWith(client)
+    expect(await statusOf(await take.sign(key))).toBe('ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS')
+  })
+
+  const plainToken = () =>
+    new TokenCreateTransaction()
+      .setTokenName('No')
+      .setTokenSymbol('NO')
+      .setTreasuryAccountId(treasury)
+  test('what a token would not keep is refused, never left out', async () => {
+    expect(await statusOf(plainToken().setMetadata(Buffer.from('x')))).toBe('NOT_SUPPORTED')
+    expect(await statusOf(plainToken().setSupplyType(TokenSupplyType.Finite))).toBe(
+      'INVALID_TOKEN_MAX_SUPPLY',
+    )
+    const byContract = plainToken().setAdminKey(ContractId.fromString('0.0.1001'))
+    expect(await statusOf(byContract)).toBe('BAD_ENCODING')
   })
 
   test('what cannot be moved moves nothing', async () => {

@@ -3,7 +3,7 @@ import { type Hex, hexToBytes, keccak256, parseEther, zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, expect, test } from 'vitest'
 import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.fixture.ts'
-import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
+import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
 const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
 afterAll(stop)
@@ -116,6 +116,27 @@ test.each([
     expect(transfers.reduce((sum, { amount }) => sum + amount, 0)).toBe(0)
   },
 )
+
+test('L8: who sponsors itself needs both parts of the gas, and what it gives away', async () => {
+  const { privateKey } = await devnet.createAccount({
+    name: 'thrifty',
+    balanceTinybar: 200_000_000n,
+  })
+  const own = accountNamed(devnet, 'thrifty')
+  const raw = await privateKeyToAccount(privateKey).signTransaction({
+    type: 'legacy',
+    chainId: 296,
+    to: receiver.evmAddress,
+    value: parseEther('1.5'),
+    gas: 1_000_000n,
+    gasPrice: 0n,
+    nonce: 0,
+  })
+  const through = sdkClient(devnet, own)
+  const self = wrap(raw).setMaxGasAllowanceHbar(new Hbar(5))
+  expect(await statusOf(self, through)).toBe('INSUFFICIENT_PAYER_BALANCE')
+  through.close()
+})
 
 test('L8: bytes that are no Ethereum transaction are refused by the node', async () => {
   expect(await statusOf(wrap('0xdeadbeef'))).toBe('INVALID_ETHEREUM_TRANSACTION')

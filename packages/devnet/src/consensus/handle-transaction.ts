@@ -2,7 +2,7 @@
 
 import { type Address, bytesToHex, type Hex, numberToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
-import type { AssessedFee } from '../ledger/custom-fees.ts'
+import { type AssessedFee, FEE_SHORT } from '../ledger/custom-fees.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
 import { type EvmTransaction, networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
@@ -18,7 +18,12 @@ import {
 import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
 import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-account.ts'
 import { planFileChange, planFileCreate } from './plan-file.ts'
-import { planScheduleCreate, planScheduleSign, type WaitingTransaction } from './plan-schedule.ts'
+import {
+  planScheduleCreate,
+  planScheduleSign,
+  scheduledContent,
+  type WaitingTransaction,
+} from './plan-schedule.ts'
 import { planAllowances, planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { planTopicCreate, planTopicMessage } from './plan-topic.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
@@ -115,7 +120,8 @@ export async function handleTransaction(
 
 /** Runs a scheduled transaction if all who must have signed it. */
 async function runIfSigned(ledger: Ledger, waited: WaitingTransaction): Promise<void> {
-  const { payer, transaction } = waited
+  const { payer } = waited
+  const transaction = { ...waited.transaction, content: scheduledContent(waited) }
   if (!hasSigned(payer, transaction.signed)) return
   if ((await planned(ledger, { transaction, payer })) === 'INVALID_SIGNATURE') return
   const record = await handleTransaction(ledger, { transaction, forced: undefined, waited })
@@ -229,8 +235,6 @@ function submissionOf(transaction: SignedTransaction): Submission {
     validDurationSeconds: Number(transaction.validDurationSeconds),
   }
 }
-
-const FEE_SHORT = 'INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE'
 
 async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | Plan> {
   const { payer, transaction } = request

@@ -6,6 +6,7 @@ import { proto } from '@hiero-ledger/proto'
 import {
   type AccountKey,
   fromProtoKeys,
+  isGenuine,
   isSignedBy,
   type TransactionSignature,
 } from '../ledger/account-key.ts'
@@ -14,10 +15,16 @@ import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { secondsToNs } from '../ledger/records.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
-import { isMemoTooLong } from './precheck-transaction.ts'
+import { isMemoTooLong, precheckContent } from './precheck-transaction.ts'
 import { runsCode } from './read-evm-transaction.ts'
 import { findLivingAccount } from './resolve-account.ts'
-import { readContent, type SignedTransaction, type Status, toBigInt } from './signed-transaction.ts'
+import {
+  type Content,
+  readContent,
+  type SignedTransaction,
+  type Status,
+  toBigInt,
+} from './signed-transaction.ts'
 
 /** How long one waits unless it says so, and at most, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
 const WAIT_SECONDS = 1_800n
@@ -32,8 +39,8 @@ export type WaitingTransaction = {
   payer: Entity
   /** The body as it was scheduled. */
   body: Uint8Array
-  /** It, signed by all that signed it so far. */
-  transaction: SignedTransaction
+  /** It, signed by all that signed it so far. What it asks for is in `body`, which outlives a process as it is. */
+  transaction: Omit<SignedTransaction, 'content'>
   signatures: { consensusNs: bigint; signature: TransactionSignature }[]
   waitsForExpiry: boolean
   createdNs: bigint
@@ -49,11 +56,14 @@ export function planScheduleCreate(
   message: proto.IScheduleCreateTransactionBody,
   { transaction, payer: creator }: PlanRequest,
 ): Status | Plan {
+  const { content: _creation, signed, ...rest } = transaction
   const scheduled = message.scheduledTransactionBody
   const content = scheduled == null ? 'INVALID_TRANSACTION' : readContent(scheduled)
   if (scheduled == null || typeof content === 'string') return content as Status
   if (runsCode(content)) return 'NOT_SUPPORTED'
   if (content.kind.startsWith('schedule')) return 'SCHEDULED_TRANSACTION_NOT_IN_WHITELIST'
+  const form = precheckContent(content)
+  if (form !== 'OK') return form
   const memo = message.memo ?? ''
   if (isMemoTooLong(memo)) return 'MEMO_TOO_LONG'
   const payer =
@@ -93,14 +103,16 @@ export function planScheduleCreate(
         createdNs,
         expiryNs,
         transaction: {
-          ...transaction,
+          ...rest,
+          signed,
           payerNumber: payer.number,
           memo: scheduled.memo ?? '',
           maxFeeTinybar: toBigInt(scheduled.transactionFee),
-          content,
           hash: hash('sha384', Buffer.concat([body, Buffer.from(String(number))]), 'buffer'),
         },
-        signatures: transaction.signed.map((signature) => ({ consensusNs: createdNs, signature })),
+        signatures: signed
+          .filter(isGenuine)
+          .map((signature) => ({ consensusNs: createdNs, signature })),
         executedNs: undefined,
         isOver: false,
       })
@@ -108,6 +120,10 @@ export function planScheduleCreate(
     },
   }
 }
+
+/** What the waiting transaction asks for, as it was judged when it was scheduled. */
+export const scheduledContent = ({ body }: WaitingTransaction): Content =>
+  readContent(proto.SchedulableTransactionBody.decode(body)) as Content
 
 /** Whether the same already waits. */
 function hasTwin(
@@ -138,14 +154,15 @@ export function planScheduleSign(
   if (waiting.expiryNs <= secondsToNs(ledger.clock.nowSeconds())) return 'INVALID_SCHEDULE_ID'
   const known = waiting.signatures.map(({ signature }) => signature.publicKeyPrefix.toString('hex'))
   const fresh = transaction.signed.filter(
-    ({ publicKeyPrefix }) => !known.includes(publicKeyPrefix.toString('hex')),
+    (signature) =>
+      isGenuine(signature) && !known.includes(signature.publicKeyPrefix.toString('hex')),
   )
   if (fresh.length === 0) return 'NO_NEW_VALID_SIGNATURES'
   return {
     moves: [],
     apply(consensusNs) {
       waiting.signatures.push(...fresh.map((signature) => ({ consensusNs, signature })))
-      waiting.transaction.signed = waiting.signatures.map(({ signature }) => signature)
+      waiting.transaction.signed = [...waiting.transaction.signed, ...fresh]
       return { moves: [], entityId: entityId(waiting.number), signedSchedule: waiting.number }
     },
   }

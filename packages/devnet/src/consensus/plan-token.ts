@@ -18,8 +18,8 @@ import { type Status, toBigInt } from './signed-transaction.ts'
 /** Longest name and symbol, UTF-8 bytes (tokens.maxTokenNameUtf8Bytes, maxSymbolUtf8Bytes). */
 const NAME_BYTES_MAX = 100
 
-/** Largest supply, and allowance: what fits into the network's 64 bits. */
-const AMOUNT_MAX = 2n ** 63n - 1n
+/** Largest supply, allowance and change of a balance: what fits into the network's 64 bits. */
+export const AMOUNT_MAX = 2n ** 63n - 1n
 
 /** Custom fees of a token, and allowances in a transaction (tokens.maxCustomFeesAllowed, hedera.allowances.maxTransactionLimit). */
 const CUSTOM_FEES_MAX = 10
@@ -42,9 +42,10 @@ export function planTokenCreate(
   const paid = fees.filter((fee) => fee.kind === 'fractional' || fee.token === number)
   const holders = [...new Set([treasury, ...paid.map(({ collector }) => collector)])]
   if (!holders.every((holder) => hasSigned(holder, transaction.signed))) return 'INVALID_SIGNATURE'
-  const keys = Object.fromEntries(
-    TOKEN_KEYS.map((key) => [key, fromProtoKeys(message[`${key}Key`] ?? {}) ?? null]),
-  ) as Record<(typeof TOKEN_KEYS)[number], AccountKey | null>
+  const named = TOKEN_KEYS.map((key) => [key, message[`${key}Key`] ?? null] as const)
+  const read = named.map(([key, given]) => [key, given && fromProtoKeys(given)] as const)
+  if (read.some(([, key]) => key === undefined)) return 'BAD_ENCODING'
+  const keys = Object.fromEntries(read) as Record<(typeof TOKEN_KEYS)[number], AccountKey | null>
   if (keys.admin !== null && !isSignedBy(keys.admin, transaction.signed)) return 'INVALID_SIGNATURE'
   const { name, symbol, memo } = message
   const text = { name: name ?? '', symbol: symbol ?? '' }
@@ -79,9 +80,13 @@ function judgeForm(message: proto.ITokenCreateTransactionBody): Status {
   if (!symbol) return 'MISSING_TOKEN_SYMBOL'
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) return 'TOKEN_NAME_TOO_LONG'
   if (Buffer.byteLength(symbol) > NAME_BYTES_MAX) return 'TOKEN_SYMBOL_TOO_LONG'
+  if ((message.metadata ?? []).length > 0 || message.metadataKey != null) return 'NOT_SUPPORTED'
   const supply = toBigInt(message.initialSupply)
   const maxSupply = toBigInt(message.maxSupply)
   if (supply < 0n || supply > AMOUNT_MAX) return 'INVALID_TOKEN_INITIAL_SUPPLY'
+  // A supply without end has no limit, and any other has one.
+  const isLimited = message.supplyType === proto.TokenSupplyType.FINITE
+  if (isLimited !== maxSupply > 0n) return 'INVALID_TOKEN_MAX_SUPPLY'
   if (maxSupply > 0n && supply > maxSupply) return 'INVALID_TOKEN_INITIAL_SUPPLY'
   const decimals = message.decimals ?? 0
   // The facade shows them as one byte.

@@ -5,7 +5,7 @@ import type { proto } from '@hiero-ledger/proto'
 import { type AccountKey, fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { nsToSeconds } from '../ledger/records.ts'
+import { nsToSeconds, secondsToNs, type TransactionId } from '../ledger/records.ts'
 import type { Plan, PlanRequest } from './handle-transaction.ts'
 import { isMemoTooLong } from './precheck-transaction.ts'
 import { type Status, toBigInt } from './signed-transaction.ts'
@@ -24,8 +24,8 @@ export type TopicMessage = {
   payer: string
   consensusNs: bigint
   runningHash: Uint8Array
-  /** Which part of a message it is, as its sender says. */
-  chunk: proto.IConsensusMessageChunkInfo | null
+  /** Which part of a message it is, as its sender says, and the id of the first part. */
+  chunk: { number: number; total: number; initial: TransactionId } | null
 }
 
 export type Topic = {
@@ -80,11 +80,10 @@ export function planTopicMessage(
   if (topic === undefined) return 'INVALID_TOPIC_ID'
   if (contents.length === 0) return 'INVALID_TOPIC_MESSAGE'
   if (contents.length > MESSAGE_BYTES_MAX) return 'MESSAGE_SIZE_TOO_LARGE'
-  const { number = 0, total = 0, initialTransactionID } = message.chunkInfo ?? {}
-  if (message.chunkInfo != null) {
-    if ((number ?? 0) < 1 || (number ?? 0) > (total ?? 0)) return 'INVALID_CHUNK_NUMBER'
-    const initial = Number(toBigInt(initialTransactionID?.accountID?.accountNum))
-    if (initial !== payer.number) return 'INVALID_CHUNK_TRANSACTION_ID'
+  const chunk = readChunk(message.chunkInfo)
+  if (chunk !== null) {
+    if (chunk.number < 1 || chunk.number > chunk.total) return 'INVALID_CHUNK_NUMBER'
+    if (chunk.initial.account !== payer.id) return 'INVALID_CHUNK_TRANSACTION_ID'
   }
   const { submitKey } = topic
   if (submitKey !== null && !isSignedBy(submitKey, transaction.signed)) return 'INVALID_SIGNATURE'
@@ -94,11 +93,22 @@ export function planTopicMessage(
       const sequence = topic.messages.length + 1
       const sent = { sequence, contents, payer: payer.id, consensusNs }
       const next = nextHash(topic, { ...sent, payer: payer.number })
-      topic.messages.push({ ...sent, chunk: message.chunkInfo ?? null, runningHash: next })
+      topic.messages.push({ ...sent, chunk, runningHash: next })
       const taken = { sequence, runningHash: next }
       return { moves: [], entityId: entityId(topic.number), topicMessage: taken }
     },
   }
+}
+
+/** A part's number and first transaction, as values that a saved ledger keeps. */
+function readChunk(
+  info: proto.IConsensusMessageChunkInfo | null | undefined,
+): TopicMessage['chunk'] {
+  if (info == null) return null
+  const { accountID, transactionValidStart: start } = info.initialTransactionID ?? {}
+  const account = entityId(Number(toBigInt(accountID?.accountNum)))
+  const validStartNs = secondsToNs(toBigInt(start?.seconds)) + BigInt(start?.nanos ?? 0)
+  return { number: info.number ?? 0, total: info.total ?? 0, initial: { account, validStartNs } }
 }
 
 /** SHA-384 over the hash before, the version, payer, topic, time, sequence number and the message's own hash. */

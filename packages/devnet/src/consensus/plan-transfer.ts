@@ -9,6 +9,7 @@ import { type AssessedFee, assessFees } from '../ledger/custom-fees.ts'
 import { longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Move, Plan, PlanRequest } from './handle-transaction.ts'
+import { AMOUNT_MAX } from './plan-token.ts'
 import { hasSigned } from './precheck-transaction.ts'
 import { resolveAccount } from './resolve-account.ts'
 import type { SignedAmount, SignedTransfer, Status } from './signed-transaction.ts'
@@ -23,6 +24,12 @@ type Line = {
   existing: Entity | undefined
 }
 
+/** The addresses of the accounts that a transfer creates, by their aliases, in the order of their creation. */
+type Newcomers = Map<string, Address>
+
+/** How many balances a transfer may change, its custom fees included (ledger.xferBalanceChanges.maxLen). */
+const CHANGES_MAX = 20
+
 type TokenLine = Pick<Line, 'amount' | 'isApproval' | 'address'> & { token: number }
 
 /** The plan of a transfer, or why consensus refuses it. Accounts that it funds for the first time are created as it is applied. */
@@ -31,7 +38,8 @@ export function planTransfer(
   { amounts, tokens }: SignedTransfer,
   { payer, transaction: { signed } }: PlanRequest,
 ): Status | Plan {
-  const hbar = readLines(ledger, amounts, signed)
+  const born: Newcomers = new Map()
+  const hbar = readLines(ledger, amounts, { signed, born })
   if (typeof hbar === 'string') return hbar
   const taken = hbar.filter(({ amount, isApproval }) => isApproval && amount < 0n)
   for (const { amount, existing } of taken) {
@@ -47,14 +55,23 @@ export function planTransfer(
     const token = ledger.tokens.byNumber(number)
     if (token === undefined) return 'INVALID_TOKEN_ID'
     if ((expectedDecimals ?? token.decimals) !== token.decimals) return 'UNEXPECTED_TOKEN_DECIMALS'
-    const lines = readLines(ledger, listed, signed)
+    const lines = readLines(ledger, listed, { signed, born })
     if (typeof lines === 'string') return lines
     wanted.push(...lines.map((line) => ({ ...line, token: number })))
-    customFees.push(...assessFees(token, lines))
+    const assessed = assessFees(token, lines)
+    if (typeof assessed === 'string') return assessed
+    customFees.push(...assessed)
     effective.push(...lines.map((line) => ({ ...line, token: number })))
     all.push(...lines)
   }
   for (const fee of customFees) effective.push(...feeLines(fee))
+  if (effective.some(({ amount }) => amount > AMOUNT_MAX || amount < -AMOUNT_MAX)) {
+    return 'CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE'
+  }
+  const changes = [...hbar, ...effective].length + 2 * customFees.filter(isInHbar).length
+  if (customFees.length > 0 && changes > CHANGES_MAX) {
+    return 'CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS'
+  }
   const newcomers = all.flatMap((line) => (line.existing === undefined ? [line.address] : []))
   const call = callToMove(payer, effective)
   const withoutFees = customFees.length > 0 ? callToMove(payer, wanted) : undefined
@@ -90,7 +107,9 @@ const feeSides = ({ amount, collector, payers: [payer = collector] }: AssessedFe
     [collector.address, amount],
   ] as const
 
-const hbarMoves = (fee: AssessedFee): Move[] => (fee.token === undefined ? [...feeSides(fee)] : [])
+const isInHbar = ({ token }: AssessedFee): boolean => token === undefined
+
+const hbarMoves = (fee: AssessedFee): Move[] => (isInHbar(fee) ? [...feeSides(fee)] : [])
 
 /** What a fee in a token moves; a fraction of a gain has already been taken out of it. */
 function feeLines(fee: AssessedFee): TokenLine[] {
@@ -113,7 +132,7 @@ function callToMove(payer: Entity, lines: readonly TokenLine[]): Hex {
 function readLines(
   ledger: Ledger,
   amounts: readonly SignedAmount[],
-  signed: Signatures,
+  { signed, born }: { signed: Signatures; born: Newcomers },
 ): Line[] | Status {
   const lines: Line[] = []
   for (const { account, amount, isApproval } of amounts) {
@@ -125,11 +144,22 @@ function readLines(
     if (existing !== undefined && amount < 0n && !isApproval && !hasSigned(existing, signed)) {
       return 'INVALID_SIGNATURE'
     }
-    const address = resolved.kind === 'new-alias' ? resolved.address : existing?.address
+    // The same account by its number and by its alias.
+    if (
+      lines.some(
+        (line) => line.existing && line.existing === existing && line.isApproval === isApproval,
+      )
+    ) {
+      return 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
+    }
+    const address =
+      resolved.kind === 'new-alias'
+        ? addressOfNewcomer(ledger, resolved, born)
+        : (existing?.address ?? zeroAddress)
     lines.push({
       amount,
       isApproval,
-      address: address ?? longZeroAddress(ledger.accounts.state.nextNumber),
+      address,
       existing,
       find(createdNs) {
         // Another line of the same transfer may have created it.
@@ -141,6 +171,20 @@ function readLines(
     })
   }
   return lines
+}
+
+/** Where the account of an unused alias will be: each takes a number, and one without an address of its own gets the number's. */
+function addressOfNewcomer(
+  { accounts }: Ledger,
+  { address, alias }: { address: Address | undefined; alias: Buffer },
+  born: Newcomers,
+): Address {
+  const name = address ?? alias.toString('hex')
+  const known = born.get(name)
+  if (known !== undefined) return known
+  const next = address ?? longZeroAddress(accounts.state.nextNumber + born.size)
+  born.set(name, next)
+  return next
 }
 
 /** Gives a hollow account the key that its alias was derived from, if that has signed. */

@@ -123,7 +123,8 @@ function isRepeated(amounts: readonly SignedAmount[]): boolean {
   return new Set(names).size < names.length
 }
 
-function precheckContent(content: Content): Status {
+/** `OK`, or what is wrong with the form of what a transaction asks for. */
+export function precheckContent(content: Content): Status {
   if (content.kind === 'cryptoTransfer') return precheckAmounts(content)
   return content.kind === 'ethereumTransaction' ? precheckRaw(content.raw) : 'OK'
 }

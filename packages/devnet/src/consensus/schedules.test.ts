@@ -109,6 +109,29 @@ describe('L24: scheduled transactions', () => {
     expect(await statusOf(await sign(unsigned.scheduleId))).toBe('INVALID_SCHEDULE_ID')
   })
 
+  test('what would not add up is refused before it waits', async () => {
+    const before = await tinybar(payer.accountId)
+    const gift = new TransferTransaction().addHbarTransfer(payer.accountId, new Hbar(1_000))
+    const scheduled = new ScheduleCreateTransaction().setScheduledTransaction(gift)
+    expect(await statusOf(scheduled)).toBe('INVALID_ACCOUNT_AMOUNTS')
+    expect(await tinybar(payer.accountId)).toBeLessThan(before)
+    const nft = new TransferTransaction().addNftTransfer('0.0.5', 1, from, payer.accountId)
+    const ofNft = new ScheduleCreateTransaction().setScheduledTransaction(nft)
+    expect(await statusOf(ofNft)).toBe('NOT_SUPPORTED')
+  })
+
+  test('a forged signature takes nobody’s place', async () => {
+    const { scheduleId } = await create(give('forged'))
+    const forged = new ScheduleSignTransaction()
+      .setScheduleId(scheduleId)
+      .freezeWith(client)
+      .addSignature(key.publicKey, new Uint8Array(64))
+    expect(await statusOf(forged)).toBe('NO_NEW_VALID_SIGNATURES')
+    const before = await tinybar(from)
+    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await tinybar(from)).toBe(before - 100_000_000)
+  })
+
   test('what is not there is refused by name', async () => {
     const { scheduleId } = await create(give('stays'))
     const remove = new ScheduleDeleteTransaction().setScheduleId(scheduleId)

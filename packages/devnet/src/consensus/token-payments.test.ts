@@ -14,6 +14,7 @@ import {
 import { type Address, encodeFunctionData, erc20Abi, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
+import { DELEGATING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
 const { client, devnet, payer, payee, statusOf, stop } = await startTransferFixture()
@@ -243,6 +244,16 @@ describe('L21: a token in the EVM', () => {
     await devnet.controls.revert(id)
     expect(await balances(token)).toEqual(before)
     expect(await read('balanceOf', buyer.evmAddress)).toBe(BigInt(before[buyer.accountId] ?? 0))
+  })
+
+  test('under DELEGATECALL the service answers nothing, as it would move nothing', async () => {
+    const hash = await asBuyer.deployContract({ abi: [], bytecode: DELEGATING_CONTRACT })
+    const { contractAddress } = await asBuyer.waitForTransactionReceipt({ hash })
+    const args = [address, buyer.evmAddress, seller.evmAddress, 1n] as const
+    const data = encodeFunctionData({ abi: serviceAbi, functionName: 'transferToken', args })
+    await expect(asBuyer.call({ to: contractAddress as Address, data })).rejects.toThrow(
+      'Execution reverted',
+    )
   })
 
   test('what is not there is refused by name', async () => {

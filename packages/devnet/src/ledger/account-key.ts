@@ -77,6 +77,16 @@ export function completingKey(address: Address, signed: Signatures): AccountKey 
   return undefined
 }
 
+/** Whether a signature is of the key that it names, in full: what nobody signed must not take its signer's place. */
+export function isGenuine(signature: TransactionSignature): boolean {
+  const { kind, publicKeyPrefix: publicKey } = signature
+  const isWhole =
+    kind === 'ED25519'
+      ? publicKey.length === 32
+      : publicKey.length === 33 && deriveEvmAddress(publicKey) !== undefined
+  return isWhole && verifies({ ...signature, publicKey })
+}
+
 function verifies(check: {
   kind: 'ECDSA_SECP256K1' | 'ED25519'
   publicKey: Buffer

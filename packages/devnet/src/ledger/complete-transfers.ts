@@ -7,6 +7,7 @@ import { entityId, longZeroNumber } from './entity-id.ts'
 import { gasFees } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
+import type { Token } from './token-registry.ts'
 
 /** A call as anvil's callTracer shows it, with the calls that it made. */
 export type TraceFrame = {
@@ -113,4 +114,19 @@ export async function balancesAt(
     const balances = await ledger.evm.balances(entities.map(({ address }) => address))
     return entities.map(({ id }, at) => (balances[at] ?? 0n) - (moved.get(id) ?? 0n))
   })
+}
+
+/** Reads what accounts held of tokens at a consensus timestamp; undefined for what they were not associated with. */
+export function readTokensAt(ledger: Ledger, consensusNs: bigint) {
+  const since = ledger.records.between({ from: consensusNs + 1n, to: 2n ** 63n })
+  const moved = netOf(
+    since.flatMap(({ tokenTransfers = [] }) =>
+      tokenTransfers.map(({ account, amount, token }) => [`${token}/${account}`, amount] as const),
+    ),
+  )
+  return (token: Token, account: Entity): bigint | undefined => {
+    const relation = ledger.tokens.relation(token, account)
+    if (relation === undefined || relation.createdNs > consensusNs) return undefined
+    return relation.balance - (moved.get(`${token.id}/${account.id}`) ?? 0n)
+  }
 }

@@ -36,42 +36,54 @@ export type AssessedFee = {
 /** One account's gain or, below 0, loss; undefined accounts are about to be created. */
 type Line = { amount: bigint; existing: Entity | undefined }
 
-/** Assesses a token's fees. Takes fractions out of the gains in `lines`; the rest is for the caller to move. */
-export function assessFees(token: Token, lines: readonly Line[]): AssessedFee[] {
+/** Its sender cannot pay a fee, or a fraction is more than what the receivers gain, from which it is to be taken. */
+export const FEE_SHORT = 'INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE'
+
+/**
+ * Assesses a token's fees, or says why the network refuses the transfer. Takes fractions out of the gains in `lines`; the rest is for
+ * the caller to move.
+ */
+export function assessFees(token: Token, lines: readonly Line[]): AssessedFee[] | typeof FEE_SHORT {
   const order = { fixed: 0, fractional: 1 }
   const fees = token.fees.toSorted((a, b) => order[a.kind] - order[b.kind])
   const losses = lines.flatMap(({ amount, existing }) =>
     amount < 0n && existing !== undefined ? [{ sender: existing, amount: -amount }] : [],
   )
-  return fees.flatMap((fee) =>
-    losses
-      .filter(({ sender }) => !isExempt(token, fee, sender))
-      .flatMap(({ sender, amount }): AssessedFee[] => {
-        const { collector } = fee
-        if (fee.kind === 'fixed') {
-          return [
-            {
-              amount: fee.amount,
-              token: fee.token,
-              collector,
-              payers: [sender],
-              isReclaimed: false,
-            },
-          ]
-        }
-        const charged = fractionOf(amount, fee)
-        const gains = lines.filter(
-          (line) =>
-            line.amount > 0n &&
-            (line.existing === undefined || !isExempt(token, fee, line.existing)),
-        )
-        if (charged === 0n) return []
-        const isReclaimed = !fee.isNetOfTransfers
-        const payers = isReclaimed ? reclaim(charged, gains) : [sender]
-        return [{ amount: charged, token: token.number, collector, payers, isReclaimed }]
-      }),
-  )
+  const wanted = new Map(lines.map((line) => [line, line.amount]))
+  const assessed: AssessedFee[] = []
+  for (const fee of fees) {
+    const { collector } = fee
+    const payable = losses.filter(({ sender }) => !isExempt(token, fee, sender))
+    const gains = lines.filter(
+      (line) =>
+        (wanted.get(line) ?? 0n) > 0n &&
+        (line.existing === undefined || !isExempt(token, fee, line.existing)),
+    )
+    const given = sumOf(payable.map(({ amount }) => amount))
+    const gained = sumOf(gains.map((line) => wanted.get(line) ?? 0n))
+    for (const { sender, amount } of payable) {
+      if (fee.kind === 'fixed') {
+        const paid = { amount: fee.amount, token: fee.token, isReclaimed: false }
+        assessed.push({ ...paid, collector, payers: [sender] })
+        continue
+      }
+      // Nobody who would have to bear a fraction gains anything.
+      if (gained === 0n) continue
+      const isReclaimed = !fee.isNetOfTransfers
+      const charged = isReclaimed
+        ? (fractionOf(gained, fee) * amount) / given
+        : fractionOf(amount, fee)
+      if (charged === 0n) continue
+      if (isReclaimed && charged > sumOf(gains.map((line) => line.amount))) return FEE_SHORT
+      const payers = isReclaimed ? reclaim(charged, gains) : [sender]
+      assessed.push({ amount: charged, token: token.number, collector, payers, isReclaimed })
+    }
+  }
+  return assessed
 }
+
+const sumOf = (amounts: readonly bigint[]): bigint =>
+  amounts.reduce((sum, amount) => sum + amount, 0n)
 
 function isExempt(token: Token, fee: CustomFee, account: Entity): boolean {
   if (account === token.treasury || account === fee.collector) return true
@@ -84,12 +96,12 @@ function fractionOf(amount: bigint, fee: Extract<CustomFee, { kind: 'fractional'
   return fee.max > 0n && atLeast > fee.max ? fee.max : atLeast
 }
 
-/** Takes a fee out of gains, by their shares, and what is left by rounding from the first ones. */
+/** Takes a fee out of gains that reach for it, by their shares, and what is left by rounding from the first ones. */
 function reclaim(fee: bigint, gains: readonly Line[]): Entity[] {
-  const total = gains.reduce((sum, { amount }) => sum + amount, 0n)
+  const total = sumOf(gains.map(({ amount }) => amount))
   let left = fee
   for (const gain of gains) {
-    const share = total === 0n ? 0n : (gain.amount * fee) / total
+    const share = (gain.amount * fee) / total
     gain.amount -= share
     left -= share
   }

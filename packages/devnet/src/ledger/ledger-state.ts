@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Grows whenever older bytes can no longer be read. */
-const FORMAT = 2
+const FORMAT = 3
 
 /** Bytes that are no ledger, or one of another version. */
 export class StateUnreadable extends Error {

@@ -46,7 +46,7 @@ export function transfersOf(net: ReadonlyMap<string, bigint>): Transfer[] {
 }
 
 /** A transaction's identity: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */
-type TransactionId = { account: string; validStartNs: bigint }
+export type TransactionId = { account: string; validStartNs: bigint }
 
 /** How a transaction came to consensus, as its record tells. */
 export type Submission = Pick<

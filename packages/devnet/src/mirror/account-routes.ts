@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { type Hex, numberToHex } from 'viem'
 import { type AccountKey, toMirrorKey } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
-import { balancesAt } from '../ledger/complete-transfers.ts'
+import { balancesAt, readTokensAt } from '../ledger/complete-transfers.ts'
 import { entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
@@ -14,6 +14,7 @@ import {
   isVisible,
   isWithin,
   type ListRequest,
+  newestNs,
   notFound,
   pageOf,
   type Range,
@@ -156,6 +157,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
       ['eth_getTransactionCount', [address, block]] as const,
     ]),
   )) as Hex[]
+  const held = readTokensAt(ledger, isPast ? atNs : newestNs(ledger))
   const then = isPast ? await balancesAt(ledger, entities, atNs) : []
   const timestamp = formatTimestamp(isPast ? atNs : visibleNs(ledger))
   return entities.map((entity, index) => ({
@@ -165,10 +167,10 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
     balance: {
       balance: Number(then[index] ?? answers[2 * index]),
       timestamp,
-      tokens: ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
-        balance: Number(relation.balance),
-        token_id: token.id,
-      })),
+      tokens: ledger.tokens.byAccount(entity).flatMap(({ token }) => {
+        const balance = held(token, entity)
+        return balance === undefined ? [] : [{ balance: Number(balance), token_id: token.id }]
+      }),
     },
     created_timestamp: formatTimestamp(entity.createdNs),
     decline_reward: false,

@@ -155,9 +155,12 @@ export function visibleNs(ledger: Ledger): bigint {
   return BigInt(Math.floor(ledger.clock.unixMs() - ledger.faults.mirrorLagMs)) * 1_000_000n
 }
 
+/** The last consensus timestamp that the mirror node may show. What has just come may be nanoseconds ahead of the clock. */
+export function newestNs(ledger: Ledger): bigint {
+  return ledger.faults.mirrorLagMs === 0 ? EVERYTHING.to : visibleNs(ledger) + 999_999n
+}
+
 /** Whether the mirror node has taken in what happened at a consensus timestamp. */
 export function isVisible(ledger: Ledger, consensusNs: bigint): boolean {
-  return (
-    ledger.faults.mirrorLagMs === 0 || consensusNs / 1_000_000n <= visibleNs(ledger) / 1_000_000n
-  )
+  return consensusNs <= newestNs(ledger)
 }

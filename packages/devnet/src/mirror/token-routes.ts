@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { toMirrorKey } from '../ledger/account-key.ts'
-import type { Entity } from '../ledger/account-registry.ts'
+import { readTokensAt } from '../ledger/complete-transfers.ts'
 import type { CustomFee } from '../ledger/custom-fees.ts'
 import { entityId, entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -8,7 +8,14 @@ import { formatTimestamp } from '../ledger/records.ts'
 import type { Token } from '../ledger/token-registry.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
-import { invalidParameter, isVisible, isWithin, notFound, pageOf } from './mirror-query.ts'
+import {
+  invalidParameter,
+  isVisible,
+  isWithin,
+  newestNs,
+  notFound,
+  pageOf,
+} from './mirror-query.ts'
 
 const { amounts, ids, paging } = PARAMETERS
 
@@ -17,11 +24,12 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const listed = { ...paging, 'account.id': ids, 'token.id': ids }
   addMirrorRoute(app, { path: 'tokens', parameters: listed }, ({ query, list }) => {
     const holders = visibleEntities(ledger, query['account.id'])
+    const held = readTokensAt(ledger, newestNs(ledger))
     const rows = visibleTokens(ledger).filter(
       (token) =>
         isWithin(query['token.id'], BigInt(token.number)) &&
         (list.query['account.id'] === undefined ||
-          holders.some((holder) => ledger.tokens.relation(token, holder) !== undefined)),
+          holders.some((holder) => held(token, holder) !== undefined)),
     )
     const { page, links } = pageOf(list, rows, BY_TOKEN)
     const tokens = page.map((token) => ({
@@ -44,10 +52,13 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const holders = { path: 'tokens/:id/balances', parameters: ofHolders }
   addMirrorRoute(app, holders, ({ params, query, list }) => {
     const token = findToken(ledger, params.id)
-    const rows = visibleEntities(ledger, query['account.id']).flatMap(({ id, ...holder }) => {
-      const balance = ledger.tokens.relation(token, { id, ...holder })?.balance
+    const held = readTokensAt(ledger, newestNs(ledger))
+    const rows = visibleEntities(ledger, query['account.id']).flatMap((holder) => {
+      const balance = held(token, holder)
       const isWanted = balance !== undefined && isWithin(query['account.balance'], balance)
-      return isWanted ? [{ account: id, balance: Number(balance), decimals: token.decimals }] : []
+      return isWanted
+        ? [{ account: holder.id, balance: Number(balance), decimals: token.decimals }]
+        : []
     })
     const { page, links } = pageOf(list, rows, {
       name: 'account.id',
@@ -60,13 +71,19 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const own = { path: 'accounts/:id/tokens', parameters: { ...paging, 'token.id': ids } }
   addMirrorRoute(app, own, async ({ params, query, list }) => {
     const account = await findEntity(ledger, params.id)
+    const held = readTokensAt(ledger, newestNs(ledger))
     const rows = visibleTokens(ledger).filter(
       (token) =>
-        isWithin(query['token.id'], BigInt(token.number)) &&
-        ledger.tokens.relation(token, account) !== undefined,
+        isWithin(query['token.id'], BigInt(token.number)) && held(token, account) !== undefined,
     )
     const { page, links } = pageOf(list, rows, BY_TOKEN)
-    return { tokens: page.map((token) => toMirrorRelation(ledger, token, account)), links }
+    const tokens = page.map((token) =>
+      toMirrorRelation(token, {
+        ...ledger.tokens.relation(token, account),
+        balance: held(token, account),
+      }),
+    )
+    return { tokens, links }
   })
 }
 
@@ -88,8 +105,11 @@ function findToken(ledger: Ledger, text: string): Token {
   return token
 }
 
-function toMirrorRelation(ledger: Ledger, token: Token, account: Entity) {
-  const { balance = 0n, createdNs = 0n, isAutomatic } = ledger.tokens.relation(token, account) ?? {}
+function toMirrorRelation(
+  token: Token,
+  relation: { balance: bigint | undefined; createdNs?: bigint; isAutomatic?: boolean },
+) {
+  const { balance = 0n, createdNs = 0n, isAutomatic } = relation
   return {
     automatic_association: isAutomatic === true,
     balance: Number(balance),

@@ -78,22 +78,18 @@ function findTopic(ledger: Ledger, text: string): Topic {
 }
 
 function toMirrorMessage(topic: Topic, row: TopicMessage, encoding: 'base64' | 'utf-8' = 'base64') {
-  const { number, total, initialTransactionID: initial } = row.chunk ?? {}
-  const { seconds, nanos } = initial?.transactionValidStart ?? {}
+  const { chunk } = row
   return {
-    chunk_info:
-      row.chunk === null
-        ? null
-        : {
-            initial_transaction_id: {
-              account_id: entityId(Number(initial?.accountID?.accountNum ?? 0)),
-              nonce: 0,
-              scheduled: false,
-              transaction_valid_start: `${String(seconds ?? 0)}.${String(nanos ?? 0).padStart(9, '0')}`,
-            },
-            number,
-            total,
-          },
+    chunk_info: chunk && {
+      initial_transaction_id: {
+        account_id: chunk.initial.account,
+        nonce: 0,
+        scheduled: false,
+        transaction_valid_start: formatTimestamp(chunk.initial.validStartNs),
+      },
+      number: chunk.number,
+      total: chunk.total,
+    },
     consensus_timestamp: formatTimestamp(row.consensusNs),
     message: Buffer.from(row.contents).toString(encoding),
     payer_account_id: row.payer,

@@ -27,6 +27,11 @@ export const REVERTING_CONTRACT = deploys('365f5f37365ffd')
 /** Forwards the value to the address in its calldata. */
 export const FORWARDING_CONTRACT = deploys('5f5f5f5f345f355af100')
 
+/** Runs the token service's code as its own by DELEGATECALL, and takes whatever that then asks of it. */
+export const DELEGATING_CONTRACT = deploys(
+  '333014602157365f5f375f5f365f6101675af43d5f5f3e601d573d5ffd5b3d5ff35b00',
+)
+
 function deploys(runtime: string): Hex {
   const length = (runtime.length / 2).toString(16).padStart(2, '0')
   return `0x60${length}8060093d393df3${runtime}`
