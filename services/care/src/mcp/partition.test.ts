@@ -237,3 +237,24 @@ describe('two principals', () => {
     for (const reader of [mine, theirs]) reader.drop()
   })
 })
+
+it('C24: a request is answered by its own token, although a stronger one of its principal asks in its session meanwhile', async () => {
+  await withSecrets.write({ domain: 'plan', audience: 'assistant' })
+  const strong = await withSecrets.open(BOTH)
+  const weak = withSecrets.with(strong.id, withSecrets.token(USER))
+  const [isNarrow, isWide] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const { sessions } = withSecrets
+  const commit = sessions.commit.bind(sessions)
+  sessions.commit = async (change) => {
+    const outcome = await commit(change)
+    if (change.kind !== 'scopes' || change.scopes.length > 1) return outcome
+    isNarrow.resolve()
+    await isWide.promise
+    return outcome
+  }
+  const reading = weak.call('resources/read', { uri: 'care-internal://ann/plan' })
+  await isNarrow.promise
+  await strong.result('ping')
+  isWide.resolve()
+  expect((await reading).error?.code).toBe(-32002)
+})

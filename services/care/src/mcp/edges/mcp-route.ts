@@ -167,12 +167,12 @@ async function openSession(call: McpCall, message: RequestMessage): Promise<void
 }
 
 async function ask(
-  { deps, request, reply }: McpCall,
+  { claims, deps, request, reply }: McpCall,
   session: McpSession,
   { id, message }: RequestMessage,
 ): Promise<void> {
   const answered = { request, reply, sessionId: session.id }
-  const outcome = await deps.server.ask(session, id, message)
+  const outcome = await deps.server.ask({ session, principal: claims }, id, message)
   if (outcome.kind === 'answered') return sendAnswer(answered, outcome.message)
   if (outcome.kind === 'cancelled') sendAccepted(answered)
   else if (outcome.kind === 'id-in-use') sendRefusal(named(answered), REFUSALS.idInUse)

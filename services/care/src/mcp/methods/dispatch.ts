@@ -19,8 +19,7 @@ import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { z } from 'zod'
 import { initializeRequest, type LogLevel } from '../../wire/mcp.ts'
 import type { CallContext, McpServices, SessionContext } from '../records/visible-records.ts'
-import type { McpSession } from '../sessions/mcp-session.ts'
-import { initializeResult } from '../sessions/session-server.ts'
+import { type Caller, initializeResult } from '../sessions/session-server.ts'
 import { complete } from './completion-methods.ts'
 import { getPrompt, listPrompts } from './prompt-methods.ts'
 import {
@@ -113,14 +112,14 @@ export async function runMethod<Outcome>(
   }
 }
 
-/** Registers the methods of sessions with the SDK's server; `findSession` says whose request a method serves. */
+/** Registers the methods of sessions with the SDK's server; `findCaller` says whose request a method serves. */
 export const registerMethods =
   (services: McpServices & Pick<SessionContext, 'registry'>, onFailure: (error: unknown) => void) =>
-  (server: Server, findSession: (id: RequestId) => McpSession): void => {
+  (server: Server, findCaller: (id: RequestId) => Caller): void => {
     for (const { name, register } of SESSION_METHODS)
       register(server, (id, serve) => {
-        const session = findSession(id)
-        const context = { ...services, session, principal: session, way: name }
+        const { principal, session } = findCaller(id)
+        const context = { ...services, session, principal, way: name }
         return runMethod(() => serve(context), onFailure)
       })
   }

@@ -55,7 +55,7 @@ export type McpServices = {
 
 /** A request. The scopes of its principal decide what it may see. */
 export type CallContext = McpServices & {
-  /** In a session, its current one. */
+  /** As the request's own token says. */
   readonly principal: Principal
   /** The method by which the caller asks. */
   readonly way?: string

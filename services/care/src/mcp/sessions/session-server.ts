@@ -8,6 +8,7 @@ import type {
   ServerCapabilities,
 } from '@modelcontextprotocol/sdk/types.js'
 import { NO_VALIDATOR, withInvalidParams, withoutTask } from '@tallystick/service-kit/mcp'
+import type { Principal } from '../../domain/scopes.ts'
 import type { CancelledRequest } from '../../domain/session-store.ts'
 import { DATA_LINE } from '../../wire/text-of-others.ts'
 import type { McpSession } from './mcp-session.ts'
@@ -33,8 +34,14 @@ type AskOutcome =
   /** JSON-RPC, but not a request that MCP knows (such as one whose `_meta` is not an object). */
   | { readonly kind: 'not-understood' }
 
-type Pending = {
+/** Whose a request is. */
+export type Caller = {
   readonly session: McpSession
+  /** As its own token says: another's, which comes while it is served, neither widens nor narrows it. */
+  readonly principal: Principal
+}
+
+type Pending = Caller & {
   /** The client's own. */
   readonly id: RequestId
   readonly resolve: (outcome: AskOutcome) => void
@@ -62,8 +69,8 @@ export class SessionServer implements Transport {
   static async start(options: {
     readonly serviceName: string
     readonly version: string
-    /** Registers the methods; `findSession` says whose request a method serves, by its number. */
-    readonly register: (server: Server, findSession: (number: RequestId) => McpSession) => void
+    /** Registers the methods; `findCaller` says whose request a method serves, by its number. */
+    readonly register: (server: Server, findCaller: (number: RequestId) => Caller) => void
   }): Promise<SessionServer> {
     const { serviceName, version, register } = options
     const transport = new SessionServer()
@@ -71,7 +78,7 @@ export class SessionServer implements Transport {
       { name: `tallystick-${serviceName}`, version },
       { capabilities: CAPABILITIES, jsonSchemaValidator: NO_VALIDATOR },
     )
-    register(server, (number) => transport.#findSession(number))
+    register(server, (number) => transport.#findCaller(number))
     Object.assign(server, {
       onerror: () => {
         transport.#refusals += 1
@@ -82,14 +89,15 @@ export class SessionServer implements Transport {
   }
 
   /** Hands a session's request to the server and resolves with its answer. */
-  ask(session: McpSession, id: RequestId, message: JSONRPCRequest): Promise<AskOutcome> {
+  ask(caller: Caller, id: RequestId, message: JSONRPCRequest): Promise<AskOutcome> {
+    const { session } = caller
     const name = nameRequest({ session, request: JSON.stringify(id) })
     if (this.#numbers.has(name)) return Promise.resolve({ kind: 'id-in-use' })
     this.#lastNumber += 1
     const number = this.#lastNumber
     this.#numbers.set(name, number)
     return new Promise((resolve) => {
-      this.#pending.set(number, { session, id, resolve })
+      this.#pending.set(number, { ...caller, id, resolve })
       const refusalsBefore = this.#refusals
       this.onmessage?.({ ...withoutTask(message), id: number })
       // The server never answers what its schemas refuse; without this, the request would wait for ever.
@@ -143,10 +151,10 @@ export class SessionServer implements Transport {
     this.onclose?.()
   }
 
-  #findSession(number: RequestId): McpSession {
-    const session = this.#pending.get(number)?.session
-    if (session === undefined) throw new Error('a request was dispatched that nobody waits for')
-    return session
+  #findCaller(number: RequestId): Caller {
+    const caller = this.#pending.get(number)
+    if (caller === undefined) throw new Error('a request was dispatched that nobody waits for')
+    return caller
   }
 
   /** The server notifies its handler, and its caller is released: a cancelled request is never answered. */
