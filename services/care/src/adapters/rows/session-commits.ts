@@ -144,9 +144,11 @@ class SessionCommits implements SessionStore {
   }
 
   sweep(sweep: SessionSweep): Promise<readonly SweptSession[]> {
+    // As of when it was last seen, however long the transaction waits.
+    const nowMs = this.#nowMs()
     return this.#rows.transaction(async (query) => {
       await Promise.all(this.#peers.begin(query, [...sweep.seen.keys()], false))
-      const swept = await this.#changes.sweep(query, sweep)
+      const swept = await this.#changes.sweep(query, sweep, nowMs)
       const numbers = swept.map(({ number }) => number)
       await Promise.all(this.#peers.tell(query, numbers))
       return swept

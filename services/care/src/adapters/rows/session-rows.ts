@@ -107,14 +107,19 @@ export class SessionChanges {
     }
   }
 
-  async sweep(query: SqlQuery, sweep: SessionSweep): Promise<readonly SweptSession[]> {
+  async sweep(
+    query: SqlQuery,
+    sweep: SessionSweep,
+    nowMs: number,
+  ): Promise<readonly SweptSession[]> {
     const { absoluteMs, idleMs, only, seen } = sweep
-    const nowMs = this.#nowMs()
     await Promise.all([...seen].map(([number, seenAtMs]) => query(SEEN, [number, seenAtMs])))
     const limits = [nowMs - absoluteMs, nowMs - idleMs - this.#peers.seenLateMs]
     const swept = await (only === undefined
       ? query<SweptSession>(SWEEP, limits)
       : query<SweptSession>(SWEEP_ONE, [...limits, only]))
+    // Whoever asks for one that may be over at the others is about to use it.
+    if (only !== undefined) await query(SEEN, [only, nowMs])
     const sweepRest = 'DELETE FROM mcp_subscriptions WHERE session = $1'
     await Promise.all(swept.map(({ number }) => query(sweepRest, [number])))
     return swept.map(({ number, reason }) => ({ number, reason }))

@@ -8,6 +8,13 @@ import type { StoredSession } from '../../domain/session-store.ts'
 import type { LogLevel } from '../../wire/mcp.ts'
 import type { StreamEnd } from './open-stream.ts'
 
+/** A session's number, which its event ids hold: the first bits of its id, as many as V8 takes for a small integer. */
+export function numberIn(id: string): number {
+  const first = Buffer.alloc(4)
+  first.write(id, 'base64url')
+  return first.readUInt32BE() >>> 1
+}
+
 export class McpSession {
   readonly number: number
   readonly sub: string
@@ -49,5 +56,10 @@ export class McpSession {
     this.carried = stored.carried
     this.changes = stored.changes
     this.streamEpoch = stored.streamEpoch
+  }
+
+  /** Whether a stream stands here of which its row does not say so: it could not be stored. */
+  get hasUnnotedStream(): boolean {
+    return this.stream !== undefined && this.silentMs !== undefined
   }
 }

@@ -151,3 +151,96 @@ test('C25: a subscription whose commit is not answered yet is known to whoever l
   await subscribing
   expect(registry.subscriptions.count).toBe(1)
 })
+
+/** Has the next scopes wait for an answer that is given later. */
+function holdScopes(): { readonly isStored: Promise<void>; readonly answer: () => void } {
+  const commit = store.commit.bind(store)
+  const [stored, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  store.commit = async (change) => {
+    const outcome = await commit(change)
+    stored.resolve()
+    await answered.promise
+    return outcome
+  }
+  return { isStored: stored.promise, answer: answered.resolve }
+}
+
+test('C4: a row that is read while fewer scopes are stored does not bring back those before', async () => {
+  await store.commit({ kind: 'level', session: session.number, logLevel: 'error' })
+  const before = await store.find([session.number])
+  const { answer, isStored } = holdScopes()
+  const narrowing = registry.refresh(session, { sub: 'host', scopes: [] })
+  await isStored
+  registry.restore({ sessions: before })
+  answer()
+  await narrowing
+  expect(session.scopes).toEqual([])
+})
+
+test('C25: a session that ends while its row is read again stays ended', async () => {
+  await store.commit({ kind: 'level', session: session.number, logLevel: 'error' })
+  const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const find = store.find.bind(store)
+  store.find = async (numbers) => {
+    const rows = await find(numbers)
+    reading.resolve()
+    await read.promise
+    return rows
+  }
+  const subscribing = registry.subscribe(session, TEA)
+  await reading.promise
+  await registry.delete(session)
+  read.resolve()
+  await subscribing
+  expect(await registry.find(session.id)).toBeUndefined()
+  expect(registry.count).toBe(0)
+})
+
+const { idleMs } = DEFAULT_MCP_LIMITS
+const use = () => registry.refresh(session, principal)
+const sweepHere = () => clock.advanceMsSettled(30_000)
+const sweepElsewhere = (seen = new Map<number, number>()) =>
+  store.sweep({ idleMs, absoluteMs: 1e12, seen })
+
+describe('C5: a session that is used is not ended early', () => {
+  test('by a clock that is set back right after a sweep', async () => {
+    await sweepHere()
+    const now = vi.spyOn(clock, 'unixMs').mockReturnValue(clock.unixMs() - 1)
+    await use()
+    now.mockRestore()
+    await sweepHere()
+    registry.stop()
+    clock.advanceMs(idleMs - 30_002)
+    expect(await sweepElsewhere()).toEqual([])
+  })
+
+  test('by a sweep that waits for its turn while the session is used', async () => {
+    registry.stop()
+    clock.advanceMs(idleMs - 1)
+    const sweeping = sweepElsewhere()
+    const using = use()
+    clock.advanceMs(1)
+    expect(await sweeping).toEqual([])
+    await using
+  })
+
+  test('by another process, after this one found it over by its own memory and served it', async () => {
+    registry.stop()
+    clock.advanceMs(idleMs)
+    await sweepElsewhere(new Map([[session.number, clock.unixMs() - 1]]))
+    expect(await registry.find(session.id)).toBe(session)
+    await use()
+    clock.advanceMs(idleMs - 1)
+    expect(await sweepElsewhere()).toEqual([])
+  })
+
+  test('while a stream stands that could not be noted', async () => {
+    const commit = store.commit.bind(store)
+    store.commit = () => Promise.reject(new RecordStoreUnavailable('frozen'))
+    expect(await registry.takeStream(session)).toBe(session)
+    store.commit = commit
+    session.stream = { end: () => undefined }
+    for (let passedMs = 0; passedMs < 2 * idleMs; passedMs += 30_000) await sweepHere()
+    expect([registry.count, (await store.restore()).sessions.length]).toEqual([1, 1])
+  })
+})

@@ -20,7 +20,7 @@ import {
 import type { LogLevel } from '../../wire/mcp.ts'
 import { parseRecordUri } from '../../wire/record-uri.ts'
 import type { McpLimits } from './limits.ts'
-import { McpSession } from './mcp-session.ts'
+import { McpSession, numberIn } from './mcp-session.ts'
 import { SessionLooks } from './session-looks.ts'
 import { SubscriptionIndex } from './subscription-index.ts'
 
@@ -44,12 +44,6 @@ export type SessionRegistryDeps = {
 
 /** 192 bits, so guessing one is out of the question, although the id alone opens nothing. */
 const SESSION_ID_BYTES = 24
-/** A session's number, which its event ids hold: the first bits of its id, as many as V8 takes for a small integer. */
-function numberIn(id: string): number {
-  const first = Buffer.alloc(4)
-  first.write(id, 'base64url')
-  return first.readUInt32BE() >>> 1
-}
 /** How often the registry looks for expired sessions; their limits are minutes and hours. */
 const SWEEP_MS = 30_000
 
@@ -68,6 +62,7 @@ export class SessionRegistry {
   readonly #unsaved = new Set<McpSession>()
   /** Rows say of all uses before it. */
   #sweptMs = 0
+  #usedMs = 0
   #cancelSweep: (() => void) | undefined
   readonly looks: SessionLooks
 
@@ -163,7 +158,7 @@ export class SessionRegistry {
    */
   async refresh(session: McpSession, { scopes }: Principal): Promise<void> {
     const { number, scopes: before } = session
-    session.seenMs = this.#nowMs()
+    session.seenMs = this.#useMs()
     session.scopes = scopes
     const isSame =
       before === scopes ||
@@ -175,6 +170,8 @@ export class SessionRegistry {
       return slot !== undefined && !mayRead(scopes, slot)
     })
     await this.#change(session, { kind: 'scopes', session: number, scopes, lost }, () => {
+      // A row that was read meanwhile had those before.
+      if (!this.#unsaved.has(session)) session.scopes = scopes
       if (session.scopes === scopes) this.#unsaved.delete(session)
       for (const uri of lost) this.subscriptions.remove(session, uri)
     })
@@ -182,9 +179,9 @@ export class SessionRegistry {
 
   /** A stream of a session has just ended here. */
   fallSilent(session: McpSession, epoch: number): void {
-    session.seenMs = this.#nowMs()
+    session.seenMs = this.#useMs()
     if (!this.#isOpen(session) || epoch !== session.streamEpoch) return
-    session.silentMs = session.seenMs
+    session.silentMs = this.#nowMs()
     this.keepCarried(session, epoch)
     this.#deps.store.save([{ kind: 'left', session: session.number, epoch }])
   }
@@ -286,7 +283,10 @@ export class SessionRegistry {
 
   async #readAgain(numbers: readonly number[]): Promise<void> {
     if (numbers.length === 0) return
-    for (const row of await this.#deps.store.find(numbers)) this.#adoptRow(row)
+    const known = new Set(numbers.filter((number) => this.#byNumber.has(number)))
+    // One that ended meanwhile stays so.
+    for (const row of await this.#deps.store.find(numbers))
+      if (!known.has(row.number) || this.#byNumber.has(row.number)) this.#adoptRow(row)
   }
 
   #adoptRow(row: StoredSession): void {
@@ -339,6 +339,12 @@ export class SessionRegistry {
     return this.#deps.clock.unixMs() - this.#beganAtMs
   }
 
+  /** For what is used now: never before the last sweep, however far a clock is set back. */
+  #useMs(): number {
+    this.#usedMs = Math.max(this.#usedMs, this.#nowMs())
+    return this.#usedMs
+  }
+
   #add(stored: Omit<StoredSession, 'subscriptions'>): McpSession {
     const session = new McpSession(stored, this.#beganAtMs, this.#nowMs())
     this.#byNumber.set(session.number, session)
@@ -367,11 +373,11 @@ export class SessionRegistry {
   async #sweep(only?: McpSession): Promise<void> {
     const { busy, limits, store } = this.#deps
     const { absoluteMs, idleMs } = limits
-    const nowMs = this.#nowMs()
-    for (const session of busy()) session.seenMs = nowMs
-    const used = [...(only === undefined ? this.all() : [only])].filter(
-      ({ seenMs }) => seenMs >= this.#sweptMs,
-    )
+    const nowMs = this.#useMs()
+    const judged = only === undefined ? [...this.all()] : [only]
+    const inUse = judged.filter(({ hasUnnotedStream }) => hasUnnotedStream)
+    for (const session of [...busy(), ...inUse]) session.seenMs = nowMs
+    const used = judged.filter(({ seenMs }) => seenMs >= this.#sweptMs)
     const seen = new Map(used.map(({ number, seenMs }) => [number, this.#beganAtMs + seenMs]))
     const swept = await store.sweep({ absoluteMs, idleMs, seen, only: only?.number })
     if (only === undefined) this.#sweptMs = nowMs
