@@ -67,6 +67,20 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['pl', '1 g/12 h', '1 gram co 12 godzin'],
     ['fr', '4 g/24 h', '4 grammes toutes les 24 heures'],
     ['en', '4 g/24 h', '4 grams per 24 hours'],
+    ['de', '1 Tropfen enthält 2 mg.', 'ein Tropfen enthält 2 Milligramm.'],
+    ['de', '1/2 Messlöffel entspricht 2 ml.', 'ein halber Messlöffel entspricht 2 Milliliter.'],
+    ['de', '1 Beutel reicht für 1 Tag.', 'ein Beutel reicht für einen Tag.'],
+    [
+      'de',
+      'Wenn es schlimmer wird, nimm tgl. 1 Beutel. Das ist genug.',
+      'Wenn es schlimmer wird, nimm täglich einen Beutel. Das ist genug.',
+    ],
+    ['de', '1 oder 2 Tropfen sind genug.', 'ein oder 2 Tropfen sind genug.'],
+    ['de', 'ab 1 Tablette, an 1 Tag', 'ab einer Tablette, an einem Tag'],
+    ['de', 'innerhalb 1 Stunde', 'innerhalb einer Stunde'],
+    ['en', 'Take 1-2 tabs q4-6h', 'Take 1 to 2 tablets every 4 to 6 hours'],
+    ['es', '1 comp. c/8 hrs.', 'un comprimido cada 8 horas.'],
+    ['nl', '1 à 2 tabletten', '1 à 2 tabletten'],
     ['de', 'Version 1 wurde durch Version 2 ersetzt.', 'Version 1 wurde durch Version 2 ersetzt.'],
   ])('%s: %s', (language, text, words) => {
     expect(say(language, text)).toBe(words)
@@ -83,6 +97,14 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['a case whose form nobody listed', 'pl', 'po 1 tabl.'],
     ['after two hours, that reads as two hours each', 'pl', 'po 2 godz.'],
     ['a case that may be another', 'de', 'in 1 Glas Wasser'],
+    ['a case whose form nobody listed', 'pl', 'w 1 szklance wody'],
+    ['a case whose form nobody listed', 'pl', 'z 2 szklankami wody'],
+    ['a case whose form nobody listed', 'pl', 'dawka 1 tabletki'],
+    ['a case whose form nobody listed', 'de', 'nach 1/4 Tablette'],
+    ['a case whose form nobody listed', 'de', 'innerhalb 1 Monat'],
+    ['one that may be the subject', 'de', 'Es wird tgl. 1 Beutel gegeben.'],
+    ['one that may be the subject', 'de', 'Die Dosis ist 1 Tropfen.'],
+    ['hours that fall', 'en', 'Take one q6-4h'],
     ['days that read as a word', 'en', 'Warfarin 3 mg Mon-Fri'],
     ['a half behind a plural', 'it', '1 1/2 compresse'],
     ['a time whose form nobody listed', 'es', 'a la 1:00'],
@@ -98,6 +120,15 @@ describe('C37: a number is said as what it counts wants it', () => {
     ['a longer word that no word ends as', 'es', 'Tome sin aliment.'],
   ])('%s is not spoken (%s): %s', (_what, language, text) => {
     expect(say(language, text)).toBeUndefined()
+  })
+
+  test.each([
+    ['pl', 'Weź tabletki rano, dwie tabletki lub dziesięć kropel.'],
+    ['pl', 'Nie więcej niż osiem tabletek i pół łyżki.'],
+    ['ar', 'خذ خمسة أقراص ثلاث مرات يوميا'],
+    ['ar', 'ثلاث حبات كل خمسة أيام'],
+  ])('a number in words leaves the word behind it as it is (%s): %s', (language, text) => {
+    expect(say(language, text)).toBe(text)
   })
 
   test.each([

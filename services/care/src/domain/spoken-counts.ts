@@ -42,7 +42,8 @@ export function agreedNumber(
   const own = caseBehind(rules, before)
   if (own?.isName === true) return number.said
   if (typeof counted === 'object' && own?.kinds?.includes(counted.kind) === false) return undefined
-  const tables = [own?.numbers, isJoined ? rules.joined : undefined, rules.counted]
+  const others = [isJoined ? rules.joined : undefined, rules.counted]
+  const tables = own?.isWhole === true ? [own.numbers] : [own?.numbers, ...others]
   const formsOf = (written: string) =>
     tables.map((table) => table && lookUp(table, written)).find((forms) => forms !== undefined)
   const formOf = (written: string): string | null | undefined => {

@@ -12,6 +12,7 @@ import {
   type Forms,
   fill,
   isBoundary,
+  isInFull,
   lastWord,
   lookUp,
   matchAt,
@@ -88,7 +89,8 @@ export class QuantityReader {
     if (amount === undefined || this.#isTimeOfDay(text, at, amount.end)) return undefined
     const before = smallLetters(this.#language, lastWord(said))
     const counted = this.#ordinal(text, amount) ?? this.#times(text, amount, before)
-    const measured = counted ?? this.#measured(text, amount, percentage ? undefined : before)
+    const measured =
+      counted ?? this.#measured(text, amount, percentage ? undefined : { at, before })
     if (measured === undefined) return undefined
     const read = this.rate(text, measured)
     const isBare = read.end === amount.end && counted === undefined
@@ -220,11 +222,16 @@ export class QuantityReader {
   }
 
   /** With its unit or per cent; undefined where it is not known how the number is said of that. */
-  #measured(text: string, amount: Amount, before: string | undefined): Read | undefined {
+  #measured(
+    text: string,
+    amount: Amount,
+    place: { readonly at: number; readonly before: string } | undefined,
+  ): Read | undefined {
     const { percent } = this.#rules
     const { end, last } = amount
-    if (before === undefined)
+    if (place === undefined)
       return { said: this.#amountWords(amount, { counted: 'nothing' }, '')?.text ?? '', end }
+    let { before } = place
     const sign = matchAt(this.#patterns.percent, text, end)
     if (sign !== undefined) {
       const counted = countedBy(this.#patterns, percent.replace('{n} ', '').toLowerCase())
@@ -233,6 +240,9 @@ export class QuantityReader {
     }
     const half = this.#clock.dayHalf(text, end)
     const thing = this.#thingBehind(text, end)
+    const isAlone = amount.first === undefined && thing.isJoined !== true
+    if (isAlone && caseBehind(this.#rules, before) === undefined)
+      before = this.#subject(text, { at: place.at, end, counted: thing.counted }) ?? before
     if (this.#rules.halfBehind !== undefined && last.written.endsWith(' 1/2'))
       return this.#halfBehind(text, amount, { before, thing })
     const words = this.#amountWords(
@@ -254,12 +264,32 @@ export class QuantityReader {
     const isSize = typeof this.#thingBehind(text, unitEnd).counted === 'object'
     const inCase = (isSize ? this.#rules.sizeForms : undefined) ?? own?.units
     const name = this.unitFor(thing.unit[1] ?? '', last, inCase)
+    // Another case, of which the word before does not tell: `dawka 1 tabletki`.
+    const isOther = isInFull(this.#rules, thing.unit[1] ?? '') && thing.unit[1] !== name
+    if (isAlone && last.value === 1 && !words.isWhole && isOther) return undefined
     const said = words.isWhole
       ? words.text
       : `${words.text}${this.#partOf(last, thing.counted, name) || ' '}${name}`
     return text[unitEnd - 1] === '.'
       ? endAbbreviation(text, { said, end: unitEnd })
       : endShortened(text, { said, end: unitEnd })
+  }
+
+  /** The case of what may be the subject of its clause: `1 Beutel reicht`, or what `Es wird 1 Beutel` goes on to say. */
+  #subject(
+    text: string,
+    { at, counted, end }: { at: number; counted: Counted; end: number },
+  ): string | undefined {
+    const { subject } = this.#rules
+    if (subject === undefined || typeof counted === 'string') return undefined
+    if (!subject.kinds.includes(counted.kind)) return undefined
+    const clause = '(?:[^.,;:!?\\n]|,(?! )|\\.(?! \\p{Lu}|$))'
+    const before = new RegExp(`${clause}*$`, 'u').exec(text.slice(0, at))?.[0].trim() ?? ''
+    const after = new RegExp(`^${clause}*`, 'u').exec(text.slice(end))?.[0] ?? ''
+    const verb = /^ ?\p{L}+\.? (\p{L}+)/u.exec(after)?.[1] ?? ''
+    if (before === '' && subject.first.includes(verb)) return '=subject'
+    const words = `${before} ${after}`.toLowerCase().match(/\p{L}+/gu) ?? []
+    return words.some((word) => subject.beside.includes(word)) ? '=either' : undefined
   }
 
   /** `un quart de`: between a fraction and what it is of, unless that stands there already. */

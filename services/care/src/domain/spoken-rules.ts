@@ -76,6 +76,15 @@ export type SpokenRules = {
     /** The form of a unit there, in place of that of the number. */
     readonly units?: Readonly<Record<string, string>>
   }[]
+  /**
+   * Kinds whose number has another form as the subject of a clause: as what begins one before these verbs, in the case `=subject`;
+   * beside the others it may be either, in the case `=either`.
+   */
+  readonly subject?: {
+    readonly kinds: readonly string[]
+    readonly first: readonly string[]
+    readonly beside: readonly string[]
+  }
   /** Between a fraction other than a half and what it is of, also before a vowel: `un quart de`. */
   readonly partOf?: readonly string[]
   /** The end of a word for several of them: `1/2 tablets` are one or two. */
@@ -188,6 +197,12 @@ export const lookUp = <Value>(
 export const unitForms = ({ units }: SpokenRules, unit: string): Forms | undefined => {
   const forms = lookUp(units, unit)
   return typeof forms === 'string' && forms.startsWith('=') ? lookUp(units, forms.slice(1)) : forms
+}
+
+/** Whether a unit is written as it is said, of one or of several: behind a number in words it stays so, `dwie tabletki`. */
+export const isInFull = (rules: SpokenRules, unit: string): boolean => {
+  const forms = unitForms(rules, unit)
+  return typeof forms === 'object' && Object.values(forms).includes(unit)
 }
 
 export const fill = (template: string, parts: Readonly<Record<string, string | number>>): string =>

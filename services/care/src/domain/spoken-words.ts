@@ -11,6 +11,7 @@ import {
   compileRules,
   evenText,
   fill,
+  isInFull,
   isWord,
   lastWord,
   lookUp,
@@ -88,8 +89,14 @@ class SentenceReader {
     const rules = { patterns: this.#patterns, rules: this.#rules }
     const title = readTitle(text, at, rules)
     if (title !== 'none') return title
-    const every = everyHours && matchAt(/q ?(\d{1,2}) ?h(?![\p{L}\p{N}])/uy, text, at)
-    if (every) return { said: fill(everyHours, { n: every[1] ?? '' }), end: at + every[0].length }
+    const every =
+      everyHours && matchAt(/q ?([1-9]\d?)(?:-([1-9]\d?))? ?h(?![\p{L}\p{N}])/uy, text, at)
+    if (every) {
+      const [found, a = '', b] = every
+      if (b !== undefined && Number(b) <= Number(a)) return undefined
+      const n = b === undefined ? a : fill(this.#rules.range, { a, b })
+      return { said: fill(everyHours, { n }), end: at + found.length }
+    }
     const dotted = matchAt(this.#patterns.dotted, text, at)?.[0].trimEnd()
     if (dotted !== undefined) {
       const small = smallLetters(this.#language, dotted).replaceAll(' ', '')
@@ -125,7 +132,7 @@ class SentenceReader {
       return this.#abbreviated(text, { said: withSign + (next === '/' ? ' ' : ''), end: end + 1 })
     }
     if (typeof plain === 'string') return endShortened(text, { said: plain, end })
-    if (word.length > 1 && Object.hasOwn(this.#rules.units, word))
+    if (word.length > 1 && Object.hasOwn(this.#rules.units, word) && !isInFull(this.#rules, word))
       return endShortened(text, { said: this.#quantities.unitFor(word, undefined), end })
     // Behind a number a letter may be a unit, also where it is a word: `10 U`, and before a stop `3 a.`
     const isUnit = word.length === 1 && /^(?:\p{Lu}|.\.?$)/u.test(word + next)
