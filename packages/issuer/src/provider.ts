@@ -163,12 +163,19 @@ function requireResource(
     throw new errors.InvalidTarget()
 }
 
+/** Of every refused address the library says that it "is missing, or unknown". */
+const OTHER_RESOURCE =
+  'resource must be the address that the sign-in was asked for, to the letter, with or without its last slash'
+
 /**
- * Tells the client the scope that its token holds, which may be narrower than what it asked for; and where it repeats a used
- * refresh token since an answer was lost, the one that came after it.
+ * Tells the client the scope that its token holds, which may be narrower than what it asked for; where it repeats a used refresh
+ * token since an answer was lost, the one that came after it; and why an address is refused (C41).
  */
 async function completeTokens(body: unknown, store: GrantStore): Promise<void> {
-  const tokens = body as Partial<Record<'access_token' | 'refresh_token' | 'scope', unknown>>
+  const tokens = body as Partial<
+    Record<'access_token' | 'refresh_token' | 'scope' | 'error' | 'error_description', unknown>
+  >
+  if (tokens?.error === 'invalid_target') tokens.error_description = OTHER_RESOURCE
   if (typeof tokens?.access_token !== 'string') return
   if (typeof tokens.refresh_token === 'string')
     tokens.refresh_token = (await store.findSuccessor(tokens.refresh_token)) ?? tokens.refresh_token

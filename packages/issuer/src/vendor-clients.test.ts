@@ -195,7 +195,7 @@ describe('C41, C50: what stays refused, in one line that says why', () => {
 })
 
 /** What a request is granted, or the error that it ends with. */
-const ask = async (scope: string, resource = RESOURCE) => {
+const ask = async (scope: string, resource = RESOURCE, redeemedFor = resource) => {
   const config = await openid.discovery(new URL(at('off')), 'host', undefined, openid.None(), {
     execute: [openid.allowInsecureRequests],
   })
@@ -219,7 +219,7 @@ const ask = async (scope: string, resource = RESOURCE) => {
     config,
     answer,
     { pkceCodeVerifier: verifier },
-    { resource },
+    { resource: redeemedFor },
   )
   const again = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '', { resource })
   for (const { access_token: token } of [tokens, again])
@@ -258,6 +258,19 @@ describe('C41: the address of care with a slash behind it', () => {
     'resource=%s/ gives tokens for the address without it',
     async (resource) => {
       expect(await ask('care.read.user', `${resource}/`)).toBe('care.read.user')
+    },
+  )
+
+  it.each([
+    [RESOURCE, `${RESOURCE}/`],
+    [`${RESOURCE}/`, RESOURCE],
+  ])(
+    'a sign-in for %s gives no token for %s, and the refusal says why',
+    async (resource, redeemedFor) => {
+      await expect(ask('care.read.user', resource, redeemedFor)).rejects.toMatchObject({
+        error: 'invalid_target',
+        error_description: expect.stringContaining('to the letter'),
+      })
     },
   )
 
