@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readRecords } from '../tracker/tracker-records.ts'
 import { csvTable, isBrokenOff } from './csv-rows.ts'
+import { readPayload } from './ingest-payload.ts'
 
 /** A name, an empty line, cells of several lines, and a row behind each. */
 const LINES = [
@@ -57,6 +58,26 @@ test.each([
   ['a,b,c\r\n1,2', true],
   ['a,b,c', false],
   ['a,b\n1,"two\nlines"', false],
+  ['a,b\n1,2,,,\n3,4', false],
+  ['a,b,c\n1,2,3\n,', false],
+  ['a,b,c\n1,2,3\n\u001a', false],
+  ['a,b\n1,2,,,\n3,4', false],
+  ['a,b,c\n1,2,3\n,,', false],
+  ['a,b,c\n1,2,3\n\u001a', false],
 ])('%j ends within a row: %j', (text, isBroken) => {
   expect(isBrokenOff(Buffer.from(text))).toBe(isBroken)
+})
+
+test.each([
+  ['', { closes: ['2.05', '3.5', undefined], refused: 1 }],
+  ['\n', { closes: ['2.05', '3.5', '3.7'], refused: 0 }],
+])('G8: a table’s last number before %j is taken only if it is whole', (lineEnd, expected) => {
+  const table = `Date,HomeTeam,AwayTeam,FTHG,FTAG,PSCH,PSCD,PSCA\n16/08/2025,Ars,Lee,2,1,2.05,3.5,3.7${lineEnd}`
+  const read = readPayload(Buffer.from(table), { receivedAtSeconds: 0, stage: 'final' })
+  const slices = read.kind === 'payload' ? [...read.read()] : []
+  const [close] = slices.flatMap(({ observations }) => observations[0]?.closes ?? [])
+  expect({
+    closes: ['home', 'draw', 'away'].map((selection) => close?.odds[selection]),
+    refused: slices.flatMap(({ refusals }) => refusals).length,
+  }).toEqual(expected)
 })

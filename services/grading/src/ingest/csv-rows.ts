@@ -55,18 +55,35 @@ export const cellReader =
 
 const countCells = (line: string): number => parse(line, CSV)[0]?.length ?? 0
 
-/** Whether a table ends within a row, as a download that broke off does: without a line end, and with fewer cells than the row above. */
+/** A last line without these is no row: empty cells, or what old editors and disks leave behind a text. */
+const WORD = /[^,\s\p{Cc}]/u
+
+/**
+ * Whether a table ends within a row, as a download that broke off does: without a line end, and with fewer cells than the
+ * row above, whose cells beyond the header's do not count.
+ */
 export function isBrokenOff(raw: Uint8Array): boolean {
   const end = fileBytes(raw).subarray(-2 * ROW_BYTES_MAX)
   const [above, last] = end.toString('latin1').split('\n').slice(-2)
-  if (above === undefined || last === undefined || last.trim() === '') return false
+  if (above === undefined || last === undefined || !WORD.test(last)) return false
   try {
-    return countCells(last) < countCells(above)
+    return countCells(last) < Math.min(countCells(above), readHeader(raw).length)
   } catch (error) {
     // Cells of several lines: whoever reads the rows judges their quotes.
     if (error instanceof CsvError) return false
     throw error
   }
+}
+
+/** The bytes of a number at the very end of a table, since what was cut off may have begun as `1.9` and gone on. */
+const LAST_NUMBER = /(?<=,)[+-]?\d[\d.]*$/
+const NUMBER_BYTES_MAX = 32
+
+/** A table without the number that it ends with, if no line end says that this is whole; undefined if it ends otherwise. */
+export function withoutLastNumber(raw: Uint8Array): Uint8Array | undefined {
+  const end = Buffer.from(raw.subarray(-NUMBER_BYTES_MAX)).toString('latin1')
+  const [number] = LAST_NUMBER.exec(end) ?? []
+  return number === undefined ? undefined : raw.subarray(0, raw.length - number.length)
 }
 
 /** Cuts a CSV's bytes into slices that end with a record: at a line feed outside quotes. */

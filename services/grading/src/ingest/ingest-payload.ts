@@ -41,7 +41,7 @@ import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import { uploadSchema } from '../wire/upload.ts'
 import { parseJson } from './accept-price.ts'
 import { isBetfairBsp, readBetfairBsp } from './betfair-bsp.ts'
-import { isBrokenOff } from './csv-rows.ts'
+import { isBrokenOff, withoutLastNumber } from './csv-rows.ts'
 import { matchFeedEvents } from './event-ids.ts'
 import { isFootballData, readFootballData } from './football-data.ts'
 import { type AlikeEvents, joinFeeds } from './join-feeds.ts'
@@ -168,6 +168,25 @@ const TABLES = [
 const payload = (read: () => Iterable<Normalised>): PayloadReading => ({ kind: 'payload', read })
 const unreadable = (problem: string): PayloadReading => ({ kind: 'unreadable', problem })
 
+const CUT_NUMBER: Refusal = {
+  reason: 'malformed_row',
+  place: 'last line',
+  detail: 'its last number was not taken: without a line end behind it, it may have broken off',
+}
+
+/** A table's slices, without the number at its end that may be a part of one. */
+function* readTable(
+  raw: Uint8Array,
+  read: (raw: Uint8Array) => Iterable<Normalised>,
+): Generator<Normalised> {
+  const whole = withoutLastNumber(raw)
+  let cut = whole === undefined ? [] : [CUT_NUMBER]
+  for (const slice of read(whole ?? raw)) {
+    yield { ...slice, refusals: [...slice.refusals, ...cut] }
+    cut = []
+  }
+}
+
 /** Recognises bytes: one of the tables, price histories of a prediction market, a payload of The Odds API, or one of our uploads. */
 export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadReading {
   const { receivedAtSeconds } = reading
@@ -175,7 +194,7 @@ export function readPayload(raw: Uint8Array, reading: OddsApiReading): PayloadRe
   if (table !== undefined)
     return isBrokenOff(raw)
       ? unreadable('the table ends within a row: it broke off, or its last line wants a line end')
-      : payload(() => table.read(raw))
+      : payload(() => readTable(raw, table.read))
   const json = parseJson(raw)
   const histories = readPredictionFile(json)
   if (histories !== undefined)
