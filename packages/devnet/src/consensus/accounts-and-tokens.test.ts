@@ -5,6 +5,7 @@ import {
   AccountId,
   AccountUpdateTransaction,
   ContractId,
+  CustomFixedFee,
   Hbar,
   KeyList,
   PrivateKey,
@@ -185,6 +186,8 @@ describe('L21: fungible tokens', () => {
     expect(await get(`accounts/${String(holderId)}/tokens`)).toMatchObject({
       tokens: [{ token_id: String(token), balance: 5, automatic_association: false, decimals: 6 }],
     })
+    const atMost = await get(`tokens/${String(token)}/balances?account.balance=lte:5`)
+    expect(atMost['balances']).toMatchObject([{ account: String(holderId), balance: 5 }])
     const balance = await new AccountBalanceQuery().setAccountId(holderId).execute(client)
     expect(balance.tokens?.get(token)?.toNumber()).toBe(5)
     const list = await get(`transactions?account.id=${String(holderId)}&type=credit&limit=1`)
@@ -254,6 +257,9 @@ describe('L21: fungible tokens', () => {
       .addHbarTransfer(spender, new Hbar(10))
       .setTransactionId(TransactionId.generate(spender))
       .freezeWith(client)
+    const theft = new AccountAllowanceApproveTransaction()
+    theft.approveHbarAllowance(spender, treasury, new Hbar(1))
+    expect(await statusOf(theft)).toBe('INVALID_SIGNATURE')
     expect(await statusOf(await take.sign(key))).toBe('ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS')
   })
 
@@ -267,6 +273,15 @@ describe('L21: fungible tokens', () => {
     expect(await statusOf(plainToken().setSupplyType(TokenSupplyType.Finite))).toBe(
       'INVALID_TOKEN_MAX_SUPPLY',
     )
+    const free = new CustomFixedFee().setHbarAmount(new Hbar(1)).setFeeCollectorAccountId(treasury)
+    const charged = plainToken().setCustomFees([free]).setMaxTransactionFee(new Hbar(60))
+    const { tokenId } = await execute(charged)
+    const inIt = new CustomFixedFee()
+      .setAmount(1)
+      .setDenominatingTokenId(tokenId ?? '')
+      .setFeeCollectorAccountId(treasury)
+    const chain = plainToken().setCustomFees([inIt]).setMaxTransactionFee(new Hbar(60))
+    expect(await statusOf(chain)).toBe('NOT_SUPPORTED')
     const byContract = plainToken().setAdminKey(ContractId.fromString('0.0.1001'))
     expect(await statusOf(byContract)).toBe('BAD_ENCODING')
   })

@@ -65,13 +65,8 @@ export function planTransfer(
     all.push(...lines)
   }
   for (const fee of customFees) effective.push(...feeLines(fee))
-  if (effective.some(({ amount }) => amount > AMOUNT_MAX || amount < -AMOUNT_MAX)) {
-    return 'CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE'
-  }
-  const changes = [...hbar, ...effective].length + 2 * customFees.filter(isInHbar).length
-  if (customFees.length > 0 && changes > CHANGES_MAX) {
-    return 'CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS'
-  }
+  const size = judgeSize(hbar, effective, customFees)
+  if (size !== 'OK') return size
   const newcomers = all.flatMap((line) => (line.existing === undefined ? [line.address] : []))
   const call = callToMove(payer, effective)
   const withoutFees = customFees.length > 0 ? callToMove(payer, wanted) : undefined
@@ -101,15 +96,31 @@ export function planTransfer(
   }
 }
 
+/** `OK`, or why the network does not charge so many fees, or so much. */
+function judgeSize(
+  hbar: readonly Line[],
+  tokens: readonly TokenLine[],
+  customFees: readonly AssessedFee[],
+): Status {
+  if (customFees.length === 0) return 'OK'
+  if (tokens.some(({ amount }) => amount > AMOUNT_MAX || amount < -AMOUNT_MAX)) {
+    return 'CUSTOM_FEE_OUTSIDE_NUMERIC_RANGE'
+  }
+  const changes = new Set([
+    ...hbar.map(({ address }) => address),
+    ...customFees.flatMap(hbarMoves).map(([address]) => address),
+    ...tokens.map(({ address, token }) => `${token}/${address}`),
+  ])
+  return changes.size > CHANGES_MAX ? 'CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS' : 'OK'
+}
+
 const feeSides = ({ amount, collector, payers: [payer = collector] }: AssessedFee) =>
   [
     [payer.address, -amount],
     [collector.address, amount],
   ] as const
 
-const isInHbar = ({ token }: AssessedFee): boolean => token === undefined
-
-const hbarMoves = (fee: AssessedFee): Move[] => (isInHbar(fee) ? [...feeSides(fee)] : [])
+const hbarMoves = (fee: AssessedFee): Move[] => (fee.token === undefined ? [...feeSides(fee)] : [])
 
 /** What a fee in a token moves; a fraction of a gain has already been taken out of it. */
 function feeLines(fee: AssessedFee): TokenLine[] {

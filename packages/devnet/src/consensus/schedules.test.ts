@@ -1,5 +1,7 @@
 import {
   AccountCreateTransaction,
+  AccountId,
+  ContractExecuteTransaction,
   Hbar,
   PrivateKey,
   ScheduleCreateTransaction,
@@ -116,8 +118,28 @@ describe('L24: scheduled transactions', () => {
     expect(await statusOf(scheduled)).toBe('INVALID_ACCOUNT_AMOUNTS')
     expect(await tinybar(payer.accountId)).toBeLessThan(before)
     const nft = new TransferTransaction().addNftTransfer('0.0.5', 1, from, payer.accountId)
+    const call = new ContractExecuteTransaction().setContractId('0.0.1001').setGas(100_000)
+    const ofCode = new ScheduleCreateTransaction().setScheduledTransaction(call)
+    expect(await statusOf(ofCode)).toBe('NOT_SUPPORTED')
+    const late = new Timestamp(devnet.nowSeconds() + 5_400_000, 0)
+    const tooLate = give('too late').setExpirationTime(late)
+    expect(await statusOf(tooLate)).toBe('SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE')
     const ofNft = new ScheduleCreateTransaction().setScheduledTransaction(nft)
     expect(await statusOf(ofNft)).toBe('NOT_SUPPORTED')
+  })
+
+  test('nobody pays for what they have not signed', async () => {
+    const transfer = new TransferTransaction()
+      .addHbarTransfer(payer.accountId, new Hbar(-1))
+      .addHbarTransfer(from, new Hbar(1))
+    const before = await tinybar(from)
+    const scheduled = new ScheduleCreateTransaction()
+      .setScheduledTransaction(transfer)
+      .setPayerAccountId(AccountId.fromString(from))
+    const { scheduleId } = await create(scheduled)
+    expect(await tinybar(from)).toBe(before)
+    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await tinybar(from)).toBeGreaterThan(before)
   })
 
   test('a forged signature takes nobody’s place', async () => {

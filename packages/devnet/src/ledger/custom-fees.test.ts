@@ -29,6 +29,14 @@ function assess(fees: readonly CustomFee[], rows: readonly (readonly [Entity, bi
   return { assessed, gains: lines.map(({ amount }) => amount) }
 }
 
+const fixed = (change: object) =>
+  fraction({ kind: 'fixed', amount: 7n, token: undefined, ...change })
+const pays = (who: Entity, fees: readonly CustomFee[]) =>
+  assess(fees, [
+    [who, -10n],
+    [receiver, 10n],
+  ]).assessed
+
 describe('L21: what fees move adds up', () => {
   test.each([true, false])(
     'what goes back to the treasury bears no fraction; net of transfers: %s',
@@ -54,6 +62,13 @@ describe('L21: what fees move adds up', () => {
     )
     expect(assessed).toMatchObject([{ amount: 5n }, { amount: 15n }])
     expect(gains).toEqual([-100n, -300n, 200n, 180n])
+  })
+
+  test('collectors pay no fee of their own, and none at all where a fee says so', () => {
+    const [own, others] = [fixed({}), fixed({ collector: account(6) })]
+    expect(pays(collector, [own, others])).toMatchObject([{ collector: { number: 6 } }])
+    expect(pays(collector, [own, { ...others, isEveryCollectorExempt: true }])).toEqual([])
+    expect(pays(sender, [own])).toMatchObject([{ amount: 7n, payers: [{ number: 3 }] }])
   })
 
   test('no receiver gives more than it gains', () => {
@@ -87,7 +102,7 @@ describe('L21: what fees move adds up', () => {
       const parts = [1, 2, 3, 4].map((number) => [account(number), BigInt(random(60))] as const)
       // The same objects stand for the same accounts.
       const people = [treasury, collector, sender, receiver]
-      const fixed = fees.map((fee) => ({
+      const known = fees.map((fee) => ({
         ...fee,
         collector: people[fee.collector.number - 1] ?? collector,
       }))
@@ -102,7 +117,7 @@ describe('L21: what fees move adds up', () => {
           (parts.find(([{ number }]) => number === giver.number)?.[1] ?? 0n) - total,
         ] as const,
       ]
-      const { assessed, gains } = assess(fixed, rows)
+      const { assessed, gains } = assess(known, rows)
       if (typeof assessed === 'string') continue
       const charged = assessed.reduce((sum, fee) => sum + (fee.isReclaimed ? fee.amount : 0n), 0n)
       expect(gains.reduce((sum, amount) => sum + amount, charged)).toBe(0n)
