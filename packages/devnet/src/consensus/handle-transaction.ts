@@ -74,7 +74,8 @@ export async function handleTransaction(
   if (payer === undefined) throw new Error(`payer ${transaction.payerNumber} passed the precheck`)
   completeAccount(payer, transaction.signed)
   const plan = forced ?? (await planned(ledger, { transaction, payer }))
-  const fee = feeTinybar(ledger, content)
+  const wanted = feeTinybar(ledger, content)
+  const fee = wanted < transaction.maxFeeTinybar ? wanted : transaction.maxFeeTinybar
   const [balance = fee] = typeof plan === 'string' ? await ledger.evm.balances([payer.address]) : []
   const charged = balance < fee ? balance : fee
   const done: Done = typeof plan === 'string' ? { moves: [] } : await plan.apply(consensusNs)
@@ -124,7 +125,10 @@ async function runIfSigned(ledger: Ledger, waited: WaitingTransaction): Promise<
   const transaction = { ...waited.transaction, content: scheduledContent(waited) }
   if (!hasSigned(payer, transaction.signed)) return
   if ((await planned(ledger, { transaction, payer })) === 'INVALID_SIGNATURE') return
-  const record = await handleTransaction(ledger, { transaction, forced: undefined, waited })
+  // No node has looked at what it may cost.
+  const isTooDear = transaction.maxFeeTinybar < feeTinybar(ledger, transaction.content)
+  const forced = isTooDear ? 'INSUFFICIENT_TX_FEE' : undefined
+  const record = await handleTransaction(ledger, { transaction, forced, waited })
   waited.executedNs = record.consensusNs
 }
 

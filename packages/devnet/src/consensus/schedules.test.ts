@@ -42,12 +42,13 @@ describe('L24: scheduled transactions', () => {
     from = String((await response.getReceipt(client)).accountId)
   })
 
-  const give = (memo: string, hbar = 1) =>
+  const give = (memo: string, hbar = 1, maxFee = new Hbar(2)) =>
     new ScheduleCreateTransaction()
       .setScheduledTransaction(
         new TransferTransaction()
           .addHbarTransfer(from, new Hbar(-hbar))
-          .addHbarTransfer(payer.accountId, new Hbar(hbar)),
+          .addHbarTransfer(payer.accountId, new Hbar(hbar))
+          .setMaxTransactionFee(maxFee),
       )
       .setScheduleMemo(memo)
   const sign = (scheduleId: ScheduleId, by = key) =>
@@ -91,6 +92,17 @@ describe('L24: scheduled transactions', () => {
     expect((await get(path))['transactions']).toMatchObject([
       { result: 'INSUFFICIENT_ACCOUNT_BALANCE' },
     ])
+  })
+
+  test('one that costs more than its sender allows does nothing and costs no more than that', async () => {
+    const before = await tinybar(from)
+    const both = await give('too dear', 1, Hbar.fromTinybars(1)).freezeWith(client).sign(key)
+    const { scheduledTransactionId } = await create(both)
+    const path = `transactions/${toMirrorId(scheduledTransactionId)}?scheduled=true`
+    expect((await get(path))['transactions']).toMatchObject([
+      { charged_tx_fee: 1, result: 'INSUFFICIENT_TX_FEE' },
+    ])
+    expect(await tinybar(from)).toBe(before)
   })
 
   test('one that waits for its time runs then, and one that lacks a signature never does', async () => {
