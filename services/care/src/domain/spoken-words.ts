@@ -21,6 +21,7 @@ import {
   type SpokenRules,
   saysTwice,
   smallLetters,
+  unitForms,
 } from './spoken-rules.ts'
 import { TimeReader } from './spoken-times.ts'
 
@@ -132,8 +133,14 @@ class SentenceReader {
       return this.#abbreviated(text, { said: withSign + (next === '/' ? ' ' : ''), end: end + 1 })
     }
     if (typeof plain === 'string') return endShortened(text, { said: plain, end })
-    if (word.length > 1 && Object.hasOwn(this.#rules.units, word) && !isInFull(this.#rules, word))
+    if (word.length > 1 && Object.hasOwn(this.#rules.units, word) && !isInFull(this.#rules, word)) {
+      const { units } = this.#rules
+      const others = [`${word}s`, word.replace(/s$/, '')].filter((each) => each !== word)
+      const isMarked = others.some((each) => Object.hasOwn(units, each))
+      // Without digits nobody knows of how many `zwei Tbl.` speaks; `tabs` is several.
+      if (typeof unitForms(this.#rules, word) !== 'string' && !isMarked) return undefined
       return endShortened(text, { said: this.#quantities.unitFor(word, undefined), end })
+    }
     // Behind a number a letter may be a unit, also where it is a word: `10 U`, and before a stop `3 a.`
     const isUnit = word.length === 1 && /^(?:\p{Lu}|.\.?$)/u.test(word + next)
     if (isUnit && /\d ?$/.test(text.slice(0, at))) return undefined

@@ -208,3 +208,18 @@ describe('C40: who listens', () => {
     await expect.poll(() => resumed.methods).toEqual([list, list])
   })
 })
+
+it('C40: a record that is withdrawn again takes back what people hold, not what the first withdrawal left', async () => {
+  const again = await startMcp({ language: 'en' })
+  try {
+    await again.write({ domain: 'tea', value: FIRST })
+    for (const status of WITHDRAWALS) await again.write({ domain: 'tea', value: '', status })
+    const { meta } = await readRecord(await again.open(USER), TEA)
+    expect(meta).toMatchObject({
+      version: 3,
+      'care/retraction': `Correction from Dr Osei. Please disregard “${FIRST}” This record was withdrawn. ${SAYS['wrong-person']}.`,
+    })
+  } finally {
+    await again.close()
+  }
+})

@@ -101,6 +101,28 @@ export const inLanguage = (
 ): CareRecord =>
   record.language === undefined && language !== undefined ? { ...record, language } : record
 
+/** Withdrawals in a row that are looked behind, each with a read: more is nobody's second thought about a mistake. */
+const WITHDRAWALS_MAX = 8
+
+/** The version before, or before a withdrawn one that is withdrawn again the last that said something: it is what people hold. */
+async function findHeard(
+  store: Pick<CallContext['store'], 'version'>,
+  read: {
+    readonly record: CareRecord
+    readonly previous: CareRecord | undefined
+    readonly slot: RecordUri['slot']
+  },
+): Promise<CareRecord | undefined> {
+  let found = read.previous
+  for (let looked = 0; looked < WITHDRAWALS_MAX; looked += 1) {
+    const isAgain = read.record.status !== undefined && found?.status !== undefined
+    if (!isAgain || found === undefined || found.version === 1) return found
+    const before = await store.version(read.slot, found.version - 1)
+    found = before.kind === 'found' ? before.record : undefined
+  }
+  return found
+}
+
 async function readAllowed(context: CallContext, uri: RecordUri) {
   const { principal, store } = context
   const { slot, version } = uri
@@ -109,7 +131,7 @@ async function readAllowed(context: CallContext, uri: RecordUri) {
   const outcome = await (version === undefined ? store.latest(slot) : store.version(slot, version))
   if (outcome.kind !== 'found') return { kind: outcome.kind }
   const record = inLanguage(context, outcome.record)
-  const shown = { record, previous: outcome.previous }
+  const shown = { record, previous: await findHeard(store, { ...outcome, slot }) }
   if (record.version === outcome.latestVersion) {
     noteHeard(context, record)
     return visibleVersion(context, shown, { version: record.version, record })
