@@ -146,6 +146,8 @@ function hearing({ name, hearsAll }: Pick<Listening, 'name' | 'hearsAll'>, follo
 export type Listener = {
   seen(from: ReadonlyMap<string, number>): readonly SessionSeen[]
   silenceMs(fromMs: number): number
+  /** Whether its client asks no more: the official one tries twice, and a machine that is too busy lets it down. */
+  hasGivenUp(): boolean
   stop(): Promise<void>
 }
 
@@ -207,6 +209,7 @@ export async function listen(
   return {
     seen,
     silenceMs,
+    hasGivenUp: () => false,
     async stop() {
       stopped.abort()
       await running
@@ -214,6 +217,9 @@ export async function listen(
     },
   }
 }
+
+/** What the official client says as it gives up. */
+const GIVEN_UP = 'Maximum reconnection attempts'
 
 /** The same with the official SDK, which asks again by itself. */
 export async function listenOfficially(care: Care, listening: Listening): Promise<Listener> {
@@ -226,6 +232,10 @@ export async function listenOfficially(care: Care, listening: Listening): Promis
   client.setNotificationHandler(LoggingMessageNotificationSchema, (message) =>
     hear(message as Message),
   )
+  let hasGivenUp = false
+  Object.assign(client, {
+    onerror: ({ message }: Error) => (hasGivenUp ||= message.startsWith(GIVEN_UP)),
+  })
   await client.connect(
     new StreamableHTTPClientTransport(new URL(care.mcpUrl), {
       requestInit: { headers: { authorization: `Bearer ${token}` } },
@@ -233,7 +243,7 @@ export async function listenOfficially(care: Care, listening: Listening): Promis
   )
   await client.subscribeResource({ uri })
   if (!hearsAll) await client.setLoggingLevel(QUIET_LEVEL)
-  return { seen, silenceMs, stop: () => client.close() }
+  return { seen, silenceMs, hasGivenUp: () => hasGivenUp, stop: () => client.close() }
 }
 
 /** Reads until it ends; a read that fails saw nothing. */

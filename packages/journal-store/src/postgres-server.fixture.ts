@@ -154,7 +154,13 @@ const stopServer = ({ data, folder }: Server): void =>
 export function signalServer({ data }: Server, signal: NodeJS.Signals): void {
   const [own = ''] = readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
   const children = readFileSync(`/proc/${own}/task/${own}/children`, 'utf8')
-  for (const pid of [own, ...children.trim().split(' ')]) process.kill(Number(pid), signal)
+  for (const pid of [own, ...children.trim().split(' ')])
+    try {
+      process.kill(Number(pid), signal)
+    } catch (error) {
+      // A session of it has ended meanwhile.
+      if (pid === own || (error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
 }
 
 /** A primary and its synchronous standby, each on its own socket; our URL names both. */
