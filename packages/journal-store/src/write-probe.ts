@@ -19,6 +19,8 @@ const READ_ONLY = "SELECT current_setting('transaction_read_only')::boolean AS i
 /** Some 300 kB of the server's disk, given back at once: a small write may find room where the next record's will not. */
 const ASK_ROOM = `SELECT count(*) FROM (SELECT FROM generate_series(1, 20000) AS number ORDER BY -number OFFSET 0) AS room`
 const LITTLE_MEMORY = "SET LOCAL work_mem = '64kB'"
+/** Temporary files may have a disk of their own. */
+const DISK_OF_RECORDS = "SET LOCAL temp_tablespaces = ''"
 /** The disk is full, or temporary files have reached their limit. */
 const NO_ROOM = new Set(['53100', '53400'])
 const DISK_FULL = 'the disk of the database server has no room for a write'
@@ -65,7 +67,7 @@ async function requireHeads(connection: PostgresConnection, schema: string): Pro
 async function requireRoom(connection: PostgresConnection): Promise<void> {
   try {
     await connection.transaction(
-      (query) => Promise.all([query(LITTLE_MEMORY), query(ASK_ROOM)]),
+      (query) => Promise.all([query(LITTLE_MEMORY), query(DISK_OF_RECORDS), query(ASK_ROOM)]),
       'relaxed',
     )
   } catch (error) {

@@ -1,5 +1,5 @@
 // What a token's custom fees add to a transfer, assessed as the network does: fixed ones first, for each sender, then fractions of
-// what each sender gives, which by default come out of what the receivers get.
+// what receivers that are not exempt gain, split by what each sender gives, which by default come out of those gains.
 
 import type { Entity } from './account-registry.ts'
 import type { Token } from './token-registry.ts'
@@ -59,8 +59,8 @@ export function assessFees(token: Token, lines: readonly Line[]): AssessedFee[] 
         (wanted.get(line) ?? 0n) > 0n &&
         (line.existing === undefined || !isExempt(token, fee, line.existing)),
     )
-    const given = sumOf(payable.map(({ amount }) => amount))
-    const gained = sumOf(gains.map((line) => wanted.get(line) ?? 0n))
+    const sent = addUp(payable.map(({ amount }) => amount))
+    const gained = addUp(gains.map((line) => wanted.get(line) ?? 0n))
     for (const { sender, amount } of payable) {
       if (fee.kind === 'fixed') {
         const paid = { amount: fee.amount, token: fee.token, isReclaimed: false }
@@ -71,10 +71,10 @@ export function assessFees(token: Token, lines: readonly Line[]): AssessedFee[] 
       if (gained === 0n) continue
       const isReclaimed = !fee.isNetOfTransfers
       const charged = isReclaimed
-        ? (fractionOf(gained, fee) * amount) / given
-        : fractionOf(amount, fee)
+        ? (chargeFraction(gained, fee) * amount) / sent
+        : chargeFraction(amount, fee)
       if (charged === 0n) continue
-      if (isReclaimed && charged > sumOf(gains.map((line) => line.amount))) return FEE_SHORT
+      if (isReclaimed && charged > addUp(gains.map((line) => line.amount))) return FEE_SHORT
       const payers = isReclaimed ? reclaim(charged, gains) : [sender]
       assessed.push({ amount: charged, token: token.number, collector, payers, isReclaimed })
     }
@@ -82,7 +82,7 @@ export function assessFees(token: Token, lines: readonly Line[]): AssessedFee[] 
   return assessed
 }
 
-const sumOf = (amounts: readonly bigint[]): bigint =>
+const addUp = (amounts: readonly bigint[]): bigint =>
   amounts.reduce((sum, amount) => sum + amount, 0n)
 
 function isExempt(token: Token, fee: CustomFee, account: Entity): boolean {
@@ -90,7 +90,7 @@ function isExempt(token: Token, fee: CustomFee, account: Entity): boolean {
   return fee.isEveryCollectorExempt && token.fees.some(({ collector }) => collector === account)
 }
 
-function fractionOf(amount: bigint, fee: Extract<CustomFee, { kind: 'fractional' }>): bigint {
+function chargeFraction(amount: bigint, fee: Extract<CustomFee, { kind: 'fractional' }>): bigint {
   const fraction = (amount * fee.numerator) / fee.denominator
   const atLeast = fraction < fee.min ? fee.min : fraction
   return fee.max > 0n && atLeast > fee.max ? fee.max : atLeast
@@ -98,7 +98,7 @@ function fractionOf(amount: bigint, fee: Extract<CustomFee, { kind: 'fractional'
 
 /** Takes a fee out of gains that reach for it, by their shares, and what is left by rounding from the first ones. */
 function reclaim(fee: bigint, gains: readonly Line[]): Entity[] {
-  const total = sumOf(gains.map(({ amount }) => amount))
+  const total = addUp(gains.map(({ amount }) => amount))
   let left = fee
   for (const gain of gains) {
     const share = (gain.amount * fee) / total

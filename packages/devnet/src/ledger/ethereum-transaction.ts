@@ -45,13 +45,13 @@ export async function takeEthereumTransaction(
     const addedMax = missing * envelope.gas
     if (addedMax > (arrival?.gasAllowanceTinybar ?? 0n)) return refused('INSUFFICIENT_TX_FEE')
     const payer = arrival?.payer.address ?? from
-    const [held = 0n] = await ledger.evm.balances([payer])
+    const [balance = 0n] = await ledger.evm.balances([payer])
     // A sender who sponsors itself needs both parts, and what it gives away.
     const own =
       payer === from
         ? senderPriceTinybar * envelope.gas + envelope.valueWeibar / WEIBAR_PER_TINYBAR
         : 0n
-    if (held < own + addedMax) return refused('INSUFFICIENT_PAYER_BALANCE')
+    if (balance < own + addedMax) return refused('INSUFFICIENT_PAYER_BALANCE')
   }
   if (envelope.gas > BigInt(TRANSACTION_GAS_MAX)) return refused('MAX_GAS_LIMIT_EXCEEDED')
   if (envelope.valueWeibar > 0n && envelope.to === zeroAddress) {

@@ -157,7 +157,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
       ['eth_getTransactionCount', [address, block]] as const,
     ]),
   )) as Hex[]
-  const held = readTokensAt(ledger, isPast ? atNs : newestNs(ledger))
+  const balanceAt = readTokensAt(ledger, isPast ? atNs : newestNs(ledger))
   const then = isPast ? await balancesAt(ledger, entities, atNs) : []
   const timestamp = formatTimestamp(isPast ? atNs : visibleNs(ledger))
   return entities.map((entity, index) => ({
@@ -168,7 +168,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
       balance: Number(then[index] ?? answers[2 * index]),
       timestamp,
       tokens: ledger.tokens.byAccount(entity).flatMap(({ token }) => {
-        const balance = held(token, entity)
+        const balance = balanceAt(token, entity)
         return balance === undefined ? [] : [{ balance: Number(balance), token_id: token.id }]
       }),
     },

@@ -24,12 +24,12 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const listed = { ...paging, 'account.id': ids, 'token.id': ids }
   addMirrorRoute(app, { path: 'tokens', parameters: listed }, ({ query, list }) => {
     const holders = visibleEntities(ledger, query['account.id'])
-    const held = readTokensAt(ledger, newestNs(ledger))
+    const balanceAt = readTokensAt(ledger, newestNs(ledger))
     const rows = visibleTokens(ledger).filter(
       (token) =>
         isWithin(query['token.id'], BigInt(token.number)) &&
         (list.query['account.id'] === undefined ||
-          holders.some((holder) => held(token, holder) !== undefined)),
+          holders.some((holder) => balanceAt(token, holder) !== undefined)),
     )
     const { page, links } = pageOf(list, rows, BY_TOKEN)
     const tokens = page.map((token) => ({
@@ -52,9 +52,9 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const holders = { path: 'tokens/:id/balances', parameters: ofHolders }
   addMirrorRoute(app, holders, ({ params, query, list }) => {
     const token = findToken(ledger, params.id)
-    const held = readTokensAt(ledger, newestNs(ledger))
+    const balanceAt = readTokensAt(ledger, newestNs(ledger))
     const rows = visibleEntities(ledger, query['account.id']).flatMap((holder) => {
-      const balance = held(token, holder)
+      const balance = balanceAt(token, holder)
       const isWanted = balance !== undefined && isWithin(query['account.balance'], balance)
       return isWanted
         ? [{ account: holder.id, balance: Number(balance), decimals: token.decimals }]
@@ -71,16 +71,17 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
   const own = { path: 'accounts/:id/tokens', parameters: { ...paging, 'token.id': ids } }
   addMirrorRoute(app, own, async ({ params, query, list }) => {
     const account = await findEntity(ledger, params.id)
-    const held = readTokensAt(ledger, newestNs(ledger))
+    const balanceAt = readTokensAt(ledger, newestNs(ledger))
     const rows = visibleTokens(ledger).filter(
       (token) =>
-        isWithin(query['token.id'], BigInt(token.number)) && held(token, account) !== undefined,
+        isWithin(query['token.id'], BigInt(token.number)) &&
+        balanceAt(token, account) !== undefined,
     )
     const { page, links } = pageOf(list, rows, BY_TOKEN)
     const tokens = page.map((token) =>
       toMirrorRelation(token, {
         ...ledger.tokens.relation(token, account),
-        balance: held(token, account),
+        balance: balanceAt(token, account),
       }),
     )
     return { tokens, links }

@@ -44,10 +44,10 @@ export function agreedNumber(
   if (typeof counted === 'object' && own?.kinds?.includes(counted.kind) === false) return undefined
   const others = [isJoined ? rules.joined : undefined, rules.counted]
   const tables = own?.isWhole === true ? [own.numbers] : [own?.numbers, ...others]
-  const formsOf = (written: string) =>
+  const findForms = (written: string) =>
     tables.map((table) => table && lookUp(table, written)).find((forms) => forms !== undefined)
   const formOf = (written: string): string | null | undefined => {
-    const forms = formsOf(written)
+    const forms = findForms(written)
     if (forms === undefined) return own?.isWhole === true ? null : ''
     if (typeof forms === 'string') return forms
     if (counted === 'nothing') return own === undefined ? '' : null
@@ -60,7 +60,7 @@ export function agreedNumber(
   const form = formOf(number.written)
   if (form === null || form === undefined) return undefined
   if (form !== '') return form
-  const isListed = formsOf(number.written) !== undefined
+  const isListed = findForms(number.written) !== undefined
   return isWhole && !isListed && rules.isLastDigitCounted === true && hasForms(number.value, formOf)
     ? undefined
     : number.said

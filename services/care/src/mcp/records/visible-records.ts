@@ -115,8 +115,8 @@ async function findHeard(
 ): Promise<CareRecord | undefined> {
   let found = read.previous
   for (let looked = 0; looked < WITHDRAWALS_MAX; looked += 1) {
-    const isAgain = read.record.status !== undefined && found?.status !== undefined
-    if (!isAgain || found === undefined || found.version === 1) return found
+    const { status } = read.record
+    if (status === undefined || found?.status === undefined || found.version === 1) return found
     const before = await store.version(read.slot, found.version - 1)
     found = before.kind === 'found' ? before.record : undefined
   }

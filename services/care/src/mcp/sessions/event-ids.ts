@@ -11,6 +11,8 @@ type Placed = { readonly position: Position }
 /** Room for the blocks of a slice of streams with two frames each; a batch that needs more takes more. */
 const BATCH_BLOCKS = 1_024
 
+export type SealedIds = (number: number) => string
+
 export type IdBatch = ReturnType<ReturnType<typeof createEventIds>['begin']>
 
 export type EventIds = ReturnType<typeof createEventIds>
@@ -23,7 +25,6 @@ export function createEventIds(key: Uint8Array) {
     let blocks = spare ?? Buffer.alloc(BATCH_BLOCKS * BLOCK_BYTES)
     spare = undefined
     let end = 0
-    let sealed: Buffer | undefined
     return {
       /** One behind each frame; returns the number of the first. */
       add(session: number, frames: readonly Placed[]): number {
@@ -38,13 +39,14 @@ export function createEventIds(key: Uint8Array) {
         }
         return first
       },
-      seal(): void {
-        sealed = cipher.sealAll(blocks.subarray(0, end))
+      /** Ends the batch; returns what gives the id of a number. */
+      seal(): SealedIds {
+        const sealed = cipher.sealAll(blocks.subarray(0, end))
         spare = blocks
-      },
-      text(number: number): string {
-        const at = number * BLOCK_BYTES
-        return sealed?.toString('base64url', at, at + BLOCK_BYTES) ?? ''
+        return (number) => {
+          const at = number * BLOCK_BYTES
+          return sealed.toString('base64url', at, at + BLOCK_BYTES)
+        }
       },
     }
   }
@@ -55,8 +57,7 @@ export function createEventIds(key: Uint8Array) {
     write(session: number, position: Position): string {
       const batch = begin()
       batch.add(session, [{ position }])
-      batch.seal()
-      return batch.text(0)
+      return batch.seal()(0)
     },
     /** The position in an id of that session; undefined for any other text. */
     read(session: number, id: string): Position | undefined {

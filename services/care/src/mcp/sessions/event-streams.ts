@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { IsRevoked } from '@tallystick/jwt-lite'
 import type { Clock } from '@tallystick/service-kit'
 import { isBefore, type Position } from '../../domain/position.ts'
-import type { EventIds, IdBatch } from './event-ids.ts'
+import type { EventIds, IdBatch, SealedIds } from './event-ids.ts'
 import type { Frame, Happening, Listener } from './frames.ts'
 import type { JournalFollower } from './journal-follower.ts'
 import type { Page } from './journal-pages.ts'
@@ -134,8 +134,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   pump(): void {
     const ids = this.options.eventIds.begin()
     this.prepare(ids)
-    ids.seal()
-    this.tell(ids)
+    this.tell(ids.seal())
   }
 
   /** Finds what is behind its position, to be told as soon as its ids are sealed. */
@@ -151,7 +150,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   /** Writes what was found. */
-  tell(ids: IdBatch): void {
+  tell(ids: SealedIds): void {
     if (this.#found === undefined) return
     this.#write(ids)
     if (this.isStalled) this.#countLate()
@@ -204,8 +203,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
         if (this.isOver()) return
         const ids = this.options.eventIds.begin()
         this.#collect(page, ids)
-        ids.seal()
-        if (this.#write(ids)) this.#coalescedTo = undefined
+        if (this.#write(ids.seal())) this.#coalescedTo = undefined
         await nextTurn()
       }
     } catch (error) {
@@ -231,7 +229,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
   }
 
   /** Writes what was found, as far as the reader accepts it, and moves its position; returns whether that was all of it. */
-  #write(ids: IdBatch): boolean {
+  #write(ids: SealedIds): boolean {
     const { end, found } = this.#found ?? { end: this.#position, found: [] }
     this.#found = undefined
     let text = ''
@@ -252,12 +250,12 @@ export class EventStream extends OpenStream<EventStreamOptions> {
    * The events of a happening. Each is judged by the session's current scopes and by those of the stream's own token, since
    * another token of its principal may have widened the session (C48).
    */
-  #textOf({ frames, happening, idsFrom }: FoundFrames, ids: IdBatch): string {
+  #textOf({ frames, happening, idsFrom }: FoundFrames, ids: SealedIds): string {
     const { onUpdate } = this.options
     const { session } = this
     let events = ''
     for (const [at, { isUpdate, position, text }] of frames.entries()) {
-      events += `id: ${ids.text(idsFrom + at)}\n${text}`
+      events += `id: ${ids(idsFrom + at)}\n${text}`
       if (isBefore(session.carried, position)) session.carried = position
       if (happening.slot.audience === 'user') this.framesSent += 1
       if (isUpdate) onUpdate(happening.uri, happening.version)
@@ -283,8 +281,8 @@ export function createStreamKeeper(
       const slice = all.slice(from, from + FAN_OUT_SLICE)
       const ids = deps.eventIds.begin()
       for (const stream of slice) stream.prepare(ids)
-      ids.seal()
-      for (const stream of slice) stream.tell(ids)
+      const sealed = ids.seal()
+      for (const stream of slice) stream.tell(sealed)
     }
   }
   const streams = createOpenStreams<EventStream>({ ...deps, tell: pumpAll })

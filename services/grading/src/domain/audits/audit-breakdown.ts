@@ -6,9 +6,9 @@ import { clusterInterval, clusterTotals } from '@tallystick/odds'
 import type { AuditAnswer } from '../../wire/audit.ts'
 import { DIMENSIONS } from './audit-groups.ts'
 import {
+  average,
   isGraded,
   isSettled,
-  meanOf,
   returnsByEvent,
   type SlateCard,
   sumProfit,
@@ -58,7 +58,7 @@ function groupRow(name: string, entries: readonly SlateCard[]): GroupRow {
     name,
     picks: entries.length,
     graded: graded.length,
-    mean_clv: meanOf(graded.map(({ clv }) => clv)),
+    mean_clv: average(graded.map(({ clv }) => clv)),
     staked: settled.length,
     profit,
     pct: settled.length === 0 ? null : profit / settled.length,

@@ -22,9 +22,9 @@ import { breakDown, byStake } from './audit-breakdown.ts'
 import type { AuditContext } from './audit-context.ts'
 import { recordFindings } from './record-findings.ts'
 import {
+  average,
   isGraded,
   isSettled,
-  meanOf,
   returnsByEvent,
   type SettledCard,
   type SlateCard,
@@ -139,10 +139,10 @@ function summarise(graded: readonly SlateCard<GradedCard>[]): AuditAnswer['summa
   const counts = Object.fromEntries(GRADE_BANDS.map(({ band }) => [band, 0])) as GradeCounts
   for (const { grade } of cards) counts[grade] += 1
   return {
-    mean_clv: meanOf(values),
+    mean_clv: average(values),
     median_clv: median(values),
     beat_close: beatClose(graded),
-    vig_paid: meanOf(paid),
+    vig_paid: average(paid),
     grade_counts: counts,
     edge_and_luck: splitProfit(graded),
   }

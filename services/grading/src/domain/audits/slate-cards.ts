@@ -108,7 +108,7 @@ export function slateCards(cards: readonly Card[]): readonly SlateCard[] {
   })
 }
 
-export const meanOf = (values: readonly number[]): number | null =>
+export const average = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** What the cards of each event returned: an event is one observation. */
