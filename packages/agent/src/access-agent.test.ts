@@ -64,10 +64,7 @@ describe('paying', () => {
     expect(service.payments[0]).toBeUndefined()
     const transfer = signedTransfer(service.payments[1])
     expect(transfer.memo).toBe(`x402:${own}`)
-    expect(transfer.lines.map((line) => line.amountTinybar)).toEqual([
-      -PRICE_TINYBAR,
-      PRICE_TINYBAR,
-    ])
+    expect(transfer.lines.map((line) => line.amount)).toEqual([-PRICE_TINYBAR, PRICE_TINYBAR])
   })
 
   test('an open window is served with nothing signed', async () => {

@@ -122,7 +122,7 @@ function signedPayment(header: string): SignedPayment {
     return { ...common, transaction: '', payer: '', validUntilSeconds: 0 }
   const { lines, transactionId, validDurationSeconds } = reading.transfer
   const validUntilSeconds = Number(transactionId.validStartSeconds + validDurationSeconds)
-  const payer = lines.find(({ amountTinybar }) => amountTinybar < 0n)?.account ?? ''
+  const payer = lines.find(({ amount: moved }) => moved < 0n)?.account ?? ''
   const transaction = canonicalTransactionId(transactionId)
   return { ...common, transaction, payer, validUntilSeconds }
 }

@@ -17,7 +17,12 @@ const payment: VerifiedPayment = {
   validFromSeconds: 0,
   validUntilSeconds: 300,
 }
-const hederaPayment = { ...payment, network: 'hedera:testnet', nonce: '0.0.5@1.000000001' }
+const hederaPayment = {
+  ...payment,
+  network: 'hedera:testnet',
+  asset: '0.0.0',
+  nonce: '0.0.5@1.000000001',
+}
 
 function observed() {
   const lines: string[] = []
@@ -42,6 +47,14 @@ describe('a settlement’s log line', () => {
       nonce: '0x03',
       amountBaseUnits: '10000',
     })
+  })
+
+  test('X25: names a token beside its base units, also on Hedera', () => {
+    const { lastLine, observer } = observed()
+    const inToken = { ...hederaPayment, asset: '0.0.6001' }
+    observer.onEnd(inToken, { outcome: 'settled', reason: '', transaction: inToken.nonce })
+    expect(lastLine()).toMatchObject({ asset: '0.0.6001', amountBaseUnits: '10000' })
+    expect(lastLine()).not.toHaveProperty('amountTinybar')
   })
 
   test('names no transaction if nothing was submitted', () => {

@@ -5,6 +5,7 @@ import {
   type ServiceAppOptions,
 } from '@tallystick/service-kit'
 import type { VerifiedPayment } from '@tallystick/x402'
+import { HBAR_ASSET } from '@tallystick/x402/hedera'
 import type { SettlementEnd, SubmissionDoubt } from './settlement.ts'
 
 export type SettlementObserver = ReturnType<typeof observeSettlements>
@@ -51,9 +52,12 @@ export function observeSettlements(
 
 /** A log line says this about a payment; the amount's name states its unit. */
 function logFields(payment: VerifiedPayment): Readonly<Record<string, string>> {
-  const { amount, network, nonce, payer, payTo } = payment
-  const unit = network.startsWith('hedera:') ? 'amountTinybar' : 'amountBaseUnits'
-  return { network, nonce, payer, payTo, [unit]: amount.toString() }
+  const { amount, asset, network, nonce, payer, payTo } = payment
+  const amounts =
+    asset === HBAR_ASSET
+      ? { amountTinybar: amount.toString() }
+      : { asset, amountBaseUnits: amount.toString() }
+  return { network, nonce, payer, payTo, ...amounts }
 }
 
 /** Longest text of a cause: a few links of the chain, but not a foreign node's whole answer. */

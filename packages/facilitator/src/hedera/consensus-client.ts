@@ -13,6 +13,7 @@ import {
   TransactionRecordQuery,
 } from '@hiero-ledger/sdk'
 import { type Clock, pause } from '@tallystick/service-kit'
+import { HBAR_ASSET } from '@tallystick/x402/hedera'
 import { createNodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
 
@@ -25,8 +26,8 @@ export type Recorded = {
   readonly status: string
   /** SHA-384 of the signed bytes executed under this id, hex. */
   readonly hash: string
-  /** Net change by account, tinybar. */
-  readonly netTinybar: ReadonlyMap<string, bigint>
+  /** Net change by asset, as payments name it, and account; base units. */
+  readonly net: ReadonlyMap<string, ReadonlyMap<string, bigint>>
 }
 
 /** `cause` is for the log, if the record is not known in time. */
@@ -95,7 +96,19 @@ function newClient(options: ConsensusClientOptions, limits: ConsensusLimits): Cl
     .setDefaultRegenerateTransactionId(false)
 }
 
-function netByAccount(record: TransactionRecord): ReadonlyMap<string, bigint> {
+/** What a record moved, custom fees of tokens included. */
+function netByAsset(record: TransactionRecord): Recorded['net'] {
+  const tokens = [...(record.tokenTransfers ?? [])].map(
+    ([token, accounts]) =>
+      [
+        token.toString(),
+        new Map([...accounts].map(([id, units]) => [id.toString(), BigInt(units.toString())])),
+      ] as const,
+  )
+  return new Map([[HBAR_ASSET, netTinybar(record)], ...tokens])
+}
+
+function netTinybar(record: TransactionRecord): ReadonlyMap<string, bigint> {
   const net = new Map<string, bigint>()
   const add = (lines: TransactionRecord['transfers'], sign: 1n | -1n): void => {
     for (const { accountId, amount } of lines) {
@@ -131,7 +144,7 @@ async function readRecord(
   return {
     status: record.receipt.status.toString(),
     hash: Buffer.from(record.transactionHash).toString('hex'),
-    netTinybar: netByAccount(record),
+    net: netByAsset(record),
   }
 }
 

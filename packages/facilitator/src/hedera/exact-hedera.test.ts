@@ -101,7 +101,7 @@ describe('X8: refusals made before submission name no transaction', () => {
           ...paid,
           accepted: fixture.makeRequirement({ asset: '0.0.456858' }),
         })),
-      reason: 'invalid_asset',
+      reason: 'invalid_exact_hedera_payload_unexpected_hbar_transfers',
     },
     {
       title: 'another network',

@@ -3,7 +3,14 @@
  * only the ledger's own record.
  */
 import type { VerifiedPayment } from '@tallystick/x402'
-import { type AccountDirectory, verifyHederaPayment } from '@tallystick/x402/hedera'
+import {
+  type AccountDirectory,
+  type FeeFloor,
+  HBAR_ASSET,
+  judgeTokenPayment,
+  type MirrorNode,
+  verifyHederaPayment,
+} from '@tallystick/x402/hedera'
 import {
   createExactFacilitator,
   type ExactFacilitator,
@@ -24,9 +31,11 @@ type ExactHederaOptions = FacilitatorLimits & {
   readonly consensus: ConsensusClient
   readonly accounts: AccountDirectory
   readonly balances: BalanceReader
+  /** What tokens are, and who holds them. */
+  readonly mirror: Pick<MirrorNode, 'account' | 'holdings' | 'token'>
   readonly clock: { unixMs(): number }
   /** The least fee that a payment must allow, tinybar; by default 0. */
-  readonly feeFloor?: () => Promise<bigint>
+  readonly feeFloor?: FeeFloor
 }
 
 /** Builds the facilitator side of `exact` on one Hedera network. */
@@ -44,7 +53,7 @@ export function createExactHedera(options: ExactHederaOptions): ExactFacilitator
           return { kind: 'refused', reason: 'fee_payer_not_managed_by_facilitator' }
         }
         const nowSeconds = Math.floor(clock.unixMs() / 1_000)
-        const feeMinTinybar = (await feeFloor?.()) ?? 0n
+        const feeMinTinybar = (await feeFloor?.(requirement.asset)) ?? 0n
         const context = { accounts, nowSeconds, feeMinTinybar }
         return await verifyHederaPayment(payload, requirement, context)
       },
@@ -79,16 +88,23 @@ function makeOrder(options: ExactHederaOptions, payment: VerifiedPayment, payloa
   }
 }
 
-/** A failure that is certain at consensus and would cost the fee payer for nothing. */
+/** A failure, or a payment that falls short, that is certain at consensus and would cost the fee payer for nothing. */
 async function preflight(
-  { accounts, balances }: ExactHederaOptions,
-  { amount, payer, payTo }: VerifiedPayment,
+  { accounts, balances, mirror }: ExactHederaOptions,
+  payment: VerifiedPayment,
 ): Promise<SettlementEnd | undefined> {
-  const [balance, receiver] = await Promise.all([balances(payer), accounts.account(payTo)])
+  const { amount, asset, payer, payTo } = payment
+  const isHbar = asset === HBAR_ASSET
+  const [balance, receiver, problem] = await Promise.all([
+    isHbar ? balances(payer) : undefined,
+    accounts.account(payTo),
+    isHbar ? undefined : judgeTokenPayment(mirror, payment),
+  ])
   if (receiver === undefined || receiver.isDeleted) {
     const reason = 'invalid_exact_hedera_payload_preflight_failed'
     return { outcome: 'refused', reason, message: 'INVALID_ACCOUNT_ID' }
   }
+  if (problem !== undefined) return { outcome: 'refused', reason: problem }
   // An unreadable balance is left to consensus to judge.
   return balance !== undefined && balance < amount
     ? { outcome: 'refused', reason: 'insufficient_funds' }
@@ -113,12 +129,12 @@ export function judgeRecord(
 ): SettlementEnd {
   const { payment, hashes } = expected
   if (!hashes.has(record.hash)) return duplicateEnd(payment)
-  const { amount, nonce: transaction, payTo } = payment
+  const { amount, asset, nonce: transaction, payTo } = payment
   if (record.status !== 'SUCCESS') {
     const message = record.status
     return { outcome: 'failed', reason: 'transaction_failed', message, transaction }
   }
-  return record.netTinybar.get(payTo) === amount
+  return record.net.get(asset)?.get(payTo) === amount
     ? { outcome: 'settled', reason: '', transaction }
     : { outcome: 'failed', reason: 'settlement_transfer_amount_mismatch', transaction }
 }

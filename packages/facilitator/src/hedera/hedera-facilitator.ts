@@ -74,7 +74,7 @@ export function createHederaFacilitator(
   }
 
   const feeFloor = createFeeFloor({ mirror, clock })
-  const parts = { network, feePayer, consensus, accounts, balances, clock, feeFloor }
+  const parts = { network, feePayer, consensus, accounts, balances, clock, feeFloor, mirror }
   return {
     network,
     scheme: createExactHedera({ ...parts, ...limits }),

@@ -98,7 +98,10 @@ describe('judgeRecord', () => {
   const record = (changes: { status?: string; hash?: string; credit?: bigint } = {}) => ({
     status: changes.status ?? 'SUCCESS',
     hash: changes.hash ?? hash,
-    netTinybar: new Map([['0.0.7', changes.credit ?? 100n]]),
+    net: new Map([
+      ['0.0.0', new Map([['0.0.7', changes.credit ?? 100n]])],
+      ['0.0.6001', new Map([['0.0.7', 90n]])],
+    ]),
   })
   const judge = (changes?: Parameters<typeof record>[0]) =>
     judgeRecord(record(changes), { payment, hashes: new Set([hash]) })
@@ -119,6 +122,14 @@ describe('judgeRecord', () => {
 
   test.each([99n, 101n, 0n])('a net credit of %d instead of 100 is a mismatch', (credit) => {
     expect(judge({ credit }).reason).toBe('settlement_transfer_amount_mismatch')
+  })
+
+  test('X25: in a token the credit after custom fees decides, not what was sent', () => {
+    const reasons = [90n, 100n].map((amount) => {
+      const inToken = { ...payment, asset: '0.0.6001', amount }
+      return judgeRecord(record(), { payment: inToken, hashes: new Set([hash]) }).reason
+    })
+    expect(reasons).toEqual(['', 'settlement_transfer_amount_mismatch'])
   })
 
   test('a failure on the ledger keeps the network’s status code', () => {

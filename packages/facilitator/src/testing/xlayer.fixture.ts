@@ -4,6 +4,8 @@
  */
 import { startDevnet, startXLayer, type XLayer, type XLayerAccount } from '@tallystick/devnet'
 import {
+  createExactEvmScheme,
+  createJsonRpcLedger,
   type EvmAsset,
   type EvmSigner,
   ExactEvmClient,
@@ -21,7 +23,7 @@ import { xLayer } from 'viem/chains'
 import { vi } from 'vitest'
 import { transferCall } from '../evm/exact-evm.ts'
 import { startFacilitator } from '../service.ts'
-import { openShop, type ShopOptions } from './evm-shop.fixture.ts'
+import { openShop, type ShopOptions } from './shop.fixture.ts'
 
 const STRANGER_KEY = `0x${'99'.repeat(32)}` as const
 
@@ -75,9 +77,10 @@ export async function startXLayerFixture() {
       officialClient(asset, { payer, signer }),
     /** A route behind our gate, on a plain server. */
     async openShop(options: Pick<ShopOptions, 'beforeSettle'> = {}) {
-      const { rpcUrl } = chain
+      const ledger = createJsonRpcLedger({ url: chain.rpcUrl })
+      const scheme = createExactEvmScheme({ assets: [asset], ledger })
       const { url: facilitatorUrl } = facilitator
-      const { close, ...shop } = await openShop({ ...options, asset, cent, facilitatorUrl, rpcUrl })
+      const { close, ...shop } = await openShop({ ...options, scheme, cent, facilitatorUrl })
       closing.push(close)
       const sign = async (payer: XLayerAccount) =>
         shop.wrap((await makeOrder(cent as PaymentRequirements, payer))[0].payload)

@@ -33,6 +33,7 @@ const ABOUT_THE_PAYLOAD = [
   'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
   'invalid_exact_hedera_payload_fee_payer_transferring_funds',
   'invalid_exact_hedera_payload_unexpected_hbar_transfers',
+  'invalid_exact_hedera_payload_unexpected_token_transfers',
   'invalid_exact_hedera_payload_asset_mismatch',
   'invalid_exact_hedera_payload_amount_mismatch',
   'invalid_exact_hedera_payload_extra_positive_transfers',
@@ -83,6 +84,10 @@ const ABOUT_THE_LEDGER = [
   'invalid_exact_hedera_payload_signature_invalid',
   'invalid_exact_hedera_payload_signed_by_another_key',
   'invalid_exact_hedera_payload_preflight_failed',
+  'invalid_exact_hedera_payload_pay_to_not_associated',
+  'invalid_exact_hedera_payload_token_frozen',
+  'invalid_exact_hedera_payload_token_paused',
+  'invalid_exact_hedera_payload_token_takes_fee',
   'invalid_exact_hedera_payload_not_yet_valid',
   // Ours, and the reference's for EVM, whose revert of a gas estimate comes before it sends anything
   'invalid_exact_evm_gas_too_high',

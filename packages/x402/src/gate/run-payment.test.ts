@@ -236,7 +236,7 @@ describe('X10: a payment found on the ledger, not settled here: honoured for the
     const { gate, job, ledger, terms } = gateFixture()
     const header = await ledger.pay(terms, { memo })
     const { nonce } = await makePayment(ledger, { header, terms })
-    ledger.land({ nonce, payer: OTHER_PAYER, payTo: PAY_TO, amount: 1n, memo: '' })
+    ledger.land({ nonce, payer: OTHER_PAYER, payTo: PAY_TO, asset: '0.0.0', amount: 1n, memo: '' })
     expect(await gate.pay({ paymentSignature: header }, terms, job())).toMatchObject({
       kind: 'challenged',
       settlement: { success: false },

@@ -14,6 +14,7 @@ import {
   createExactHederaScheme,
   hederaRequirement,
 } from '../schemes/hedera/exact-hedera-scheme.ts'
+import { HBAR_ASSET } from '../schemes/hedera/hbar.ts'
 import { hederaSigner } from '../schemes/hedera/hedera-signer.ts'
 import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
 import type { LedgerAccount, MirrorNode } from '../schemes/hedera/mirror-node.ts'
@@ -51,7 +52,7 @@ const TINYBAR_PER_CENT = 12_500_000n
 const ANOTHER = '0.0.1@1.000000001'
 
 /** What the ledger keeps about a payment; a test may put one there itself. */
-type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'amount' | 'memo'>
+type Landed = Pick<VerifiedPayment, 'nonce' | 'payer' | 'payTo' | 'asset' | 'amount' | 'memo'>
 
 export class HederaStandIn {
   readonly clock: ManualClock
@@ -138,11 +139,14 @@ export class HederaStandIn {
   /** Puts a record on the ledger; a result other than SUCCESS moves only the fee. */
   land(payment: Landed, result = 'SUCCESS'): LedgerRecord {
     const consensusSeconds = this.nowSeconds()
-    const { amount, memo, nonce, payer, payTo } = payment
-    const moved = [
-      { accountId: payer, amountTinybar: -amount },
-      { accountId: payTo, amountTinybar: amount },
+    const { amount, asset, memo, nonce, payer, payTo } = payment
+    const sides = [
+      { asset, accountId: payer, amount: -amount },
+      { asset, accountId: payTo, amount },
     ]
+    const moved = result === 'SUCCESS' ? sides : []
+    const isHbar = asset === HBAR_ASSET
+    const hbar = moved.map((line) => ({ accountId: line.accountId, amountTinybar: line.amount }))
     const record: LedgerRecord = {
       transactionId: nonce,
       feePayer: FEE_PAYER,
@@ -155,10 +159,11 @@ export class HederaStandIn {
       memo,
       feeTinybar: FEE_TINYBAR,
       transfers: [
-        ...(result === 'SUCCESS' ? moved : []),
+        ...(isHbar ? hbar : []),
         { accountId: FEE_PAYER, amountTinybar: -FEE_TINYBAR },
         { accountId: '0.0.98', amountTinybar: FEE_TINYBAR },
       ],
+      tokenTransfers: isHbar ? [] : moved,
       rewards: [],
     }
     this.records.push(record)

@@ -21,7 +21,7 @@ type Answer = { status: number; body: string; headers?: Record<string, string> }
 export type ScriptedServer = {
   readonly url: string
   readonly requests: { readonly method: string; readonly url: string; readonly body: unknown }[]
-  answer: Answer | ((body: unknown) => Answer)
+  answer: Answer | ((body: unknown, url: string) => Answer)
   close(): Promise<void>
 }
 
@@ -29,8 +29,9 @@ export async function scriptedServer(): Promise<ScriptedServer> {
   const app = fastify({ forceCloseConnections: true })
   const requests: ScriptedServer['requests'] = []
   app.all('/*', async (request, reply) => {
-    requests.push({ method: request.method, url: request.url, body: request.body })
-    const answer = typeof server.answer === 'function' ? server.answer(request.body) : server.answer
+    const { body, method, url } = request
+    requests.push({ method, url, body })
+    const answer = typeof server.answer === 'function' ? server.answer(body, url) : server.answer
     if (answer === 'hang') return await new Promise(() => undefined)
     if (answer === 'drop') {
       request.raw.socket.destroy()

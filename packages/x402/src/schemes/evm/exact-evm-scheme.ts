@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import { type PaymentScheme, SALE_MARGIN_SECONDS, type Verification } from '../payment-scheme.ts'
+import { parseTokens, readUnits, type TokenPrice } from '../token-price.ts'
 import {
   authorizationDigest,
   domainSeparator,
@@ -84,31 +85,6 @@ export function createExactEvmScheme(options: {
 /** How long a client has to sign and a facilitator to settle: the reference's default. */
 const TIMEOUT_SECONDS = 300
 
-/** Dollars, of a token that stands for one, such as `$0.01`; or an amount of base units. */
-type TokenPrice = { readonly price: `$${number}` } | { readonly amount: bigint }
-
-/** Base units of a decimal amount of tokens; undefined if it has more decimals than the token, or is none. */
-function parseTokens(text: string, { decimals }: EvmAsset): bigint | undefined {
-  const [, whole, fraction = ''] = /^(\d+)(?:\.(\d+))?$/.exec(text) ?? []
-  if (whole === undefined || fraction.length > decimals) return undefined
-  return BigInt(whole + fraction.padEnd(decimals, '0'))
-}
-
-const isAmount = (units: bigint | undefined): units is bigint =>
-  units !== undefined && units > 0n && units < 1n << 256n
-
-function readUnits(terms: TokenPrice, asset: EvmAsset): bigint {
-  if ('amount' in terms) {
-    if (isAmount(terms.amount)) return terms.amount
-    throw badArgument('amount', terms.amount, 'base units above 0, in 256 bits')
-  }
-  const isDollars = terms.price.startsWith('$')
-  const units = isDollars ? parseTokens(terms.price.slice(1), asset) : undefined
-  if (isAmount(units)) return units
-  const expected = `dollars above 0 such as '$0.01', with at most ${asset.decimals} decimals`
-  throw badArgument('price', terms.price, expected)
-}
-
 /**
  * Builds an `accepts` entry for a token with signed transfers (X3). Amount in base units: 10_000n is $0.01 at six
  * decimals. Settled up front. `extra.name` and `extra.version` are the token's signing domain. Throws RangeError for a
@@ -130,7 +106,7 @@ export function evmRequirement(
   const isTimeout = Number.isInteger(maxTimeoutSeconds) && maxTimeoutSeconds > 0
   if (!isTimeout || maxTimeoutSeconds > EVM_TIMEOUT_SECONDS_MAX)
     throw badArgument('maxTimeoutSeconds', maxTimeoutSeconds, `1 to ${EVM_TIMEOUT_SECONDS_MAX}`)
-  const amount = readUnits(terms, asset)
+  const amount = readUnits(terms, { bits: 256, decimals: asset.decimals })
   return {
     scheme: 'exact',
     network: asset.network,

@@ -46,16 +46,26 @@ export function readAccountName(bytes: Uint8Array): string {
     }
     return alias.length === 20 ? `0x${Buffer.from(alias).toString('hex')}` : toBase32(alias)
   }
-  const parts = [fields.varint(1), fields.varint(2), fields.varint(3)].map(toSigned)
-  if (parts.some((part) => part < 0n)) throw new MalformedProtobuf('account number is negative')
+  return joinParts([fields.varint(1), fields.varint(2), fields.varint(3)])
+}
+
+/** Reads a protobuf TokenID as `shard.realm.num`. Throws MalformedProtobuf. */
+export function readTokenId(bytes: Uint8Array): string {
+  const fields = readMessage(bytes, { 1: 'varint', 2: 'varint', 3: 'varint' })
+  return joinParts([fields.varint(1), fields.varint(2), fields.varint(3)])
+}
+
+function joinParts(varints: readonly bigint[]): string {
+  const parts = varints.map(toSigned)
+  if (parts.some((part) => part < 0n)) throw new MalformedProtobuf('entity number is negative')
   return parts.join('.')
 }
 
 /** Whether the name of an account is an alias. */
 export const isAlias = (name: string): boolean => !name.includes('.')
 
-/** Writes a protobuf AccountID for `shard.realm.num`. Throws RangeError for any other text. */
-export function writeAccountId(accountId: string): Uint8Array {
+/** Writes a protobuf AccountID, or TokenID, for `shard.realm.num`. Throws RangeError for any other text. */
+export function writeEntityId(accountId: string): Uint8Array {
   return joinBytes(
     splitAccountId(accountId).map((part, index) => writeVarintField(index + 1, part)),
   )

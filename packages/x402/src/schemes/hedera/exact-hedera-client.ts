@@ -3,6 +3,8 @@
  * the facilitator pays. It sends nothing to a ledger. Pages load this file, too.
  */
 import type {
+  DefaultAsset,
+  Network,
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
@@ -12,11 +14,11 @@ import { isAccountId } from './account-id.ts'
 import {
   DEFAULT_NODE_ACCOUNT_IDS,
   FEE_MAX_TINYBAR,
-  HBAR_ASSET,
   MEMO_BYTES_MAX,
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
+import { findToken, HEDERA_USDC } from './hedera-token.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
 
 export { agentMemo } from './payment-memo.ts'
@@ -62,7 +64,7 @@ function newNanos(): number {
   return ((high & 0x1f_ffff) * 2 ** 32 + low) % 1_000_000_000
 }
 
-/** Scheme `exact` on Hedera, client side. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
+/** Scheme `exact` on Hedera, client side, for HBAR and tokens. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
 export class ExactHederaClient implements SchemeNetworkClient {
   readonly scheme = 'exact'
   readonly #options
@@ -80,7 +82,13 @@ export class ExactHederaClient implements SchemeNetworkClient {
     this.#options = options
   }
 
-  /** Signs the requested payment. Throws RangeError if it is not an HBAR transfer through a fee payer. */
+  /** Lets official clients' caps in dollars, by default $1, hold for USDC; other tokens, and HBAR, need an entry of their own. */
+  findDefaultAsset(asset: string, network: Network): DefaultAsset | undefined {
+    const token = findToken(Object.values(HEDERA_USDC), { asset, network })
+    return token && { asset, decimals: token.decimals, symbol: 'USDC' }
+  }
+
+  /** Signs the requested payment. Throws RangeError if it is not a transfer of HBAR or a token through a fee payer. */
   async createPaymentPayload(
     x402Version: number,
     requirements: PaymentRequirements,
@@ -94,8 +102,10 @@ export class ExactHederaClient implements SchemeNetworkClient {
   #draft(requirements: PaymentRequirements): TransferDraft {
     const { amount, asset, extra, maxTimeoutSeconds, network, payTo } = requirements
     const { assetTransferMethod: method = 'cryptoTransfer', feePayer } = extra ?? {}
-    if (!network.startsWith('hedera:') || asset !== HBAR_ASSET || method !== 'cryptoTransfer') {
-      throw new RangeError('this client pays only by HBAR transfer on a Hedera network')
+    if (!network.startsWith('hedera:') || !isAccountId(asset) || method !== 'cryptoTransfer') {
+      throw new RangeError(
+        'this client pays only by transfer of HBAR or a token on a Hedera network',
+      )
     }
     if (typeof feePayer !== 'string' || !isAccountId(feePayer) || !isAccountId(payTo)) {
       throw new RangeError('a Hedera payment needs account ids as payTo and extra.feePayer')
@@ -114,7 +124,8 @@ export class ExactHederaClient implements SchemeNetworkClient {
       },
       payer: signer.accountId,
       payTo,
-      amountTinybar: BigInt(amount),
+      asset,
+      amount: BigInt(amount),
       feeMaxTinybar: FEE_MAX_TINYBAR,
       validDurationSeconds: validDuration(maxTimeoutSeconds),
       memo,

@@ -18,16 +18,18 @@ import {
   type PaymentScheme,
   SALE_MARGIN_SECONDS,
 } from '../payment-scheme.ts'
+import { parseTokens, readUnits, type TokenPrice } from '../token-price.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { isAccountId } from './account-id.ts'
 import { createFeeFloor } from './fee-floor.ts'
-import { HBAR_ASSET, parseHbar, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
+import { HBAR_ASSET, HBAR_DECIMALS, parseHbar, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
+import { findToken, HEDERA_USDC, type HederaToken } from './hedera-token.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
-import { SUBMIT_MARGIN_SECONDS, verifyHederaPayment } from './verify-hedera-payment.ts'
+import { AMOUNT_BITS, SUBMIT_MARGIN_SECONDS, verifyHederaPayment } from './verify-hedera-payment.ts'
 
-/** Scheme `exact` on Hedera as the gate sees it: HBAR, verified locally, found through a mirror node. */
+/** Scheme `exact` on Hedera as the gate sees it: HBAR and tokens, verified locally, found through a mirror node. */
 export function createExactHederaScheme(options: {
   /** CAIP-2 networks served, e.g. `hedera:testnet`. */
   readonly networks: readonly string[]
@@ -45,7 +47,7 @@ export function createExactHederaScheme(options: {
       await verifyHederaPayment(payload, requirement, {
         accounts,
         nowSeconds: nowSeconds(),
-        feeMinTinybar: await feeFloor(),
+        feeMinTinybar: await feeFloor(requirement.asset),
         marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
@@ -96,17 +98,20 @@ export async function findHederaPayment(
   return isNever ? { kind: 'never' } : { kind: 'unknown' }
 }
 
+/** A token's custom fees may have cost the payer more; what they took from payTo was not paid. */
 function isRecordFor(record: LedgerRecord, payment: VerifiedPayment): boolean {
-  const net = netByAccount(record)
-  return (
-    net.get(payment.payTo) === payment.amount &&
-    net.get(payment.payer) === -payment.amount &&
-    record.memo === payment.memo
-  )
+  const { amount, asset, memo, payer, payTo } = payment
+  const net = netByAccount(record, asset)
+  const given = -(net.get(payer) ?? 0n)
+  const isGiven = asset === HBAR_ASSET ? given === amount : given >= amount
+  return net.get(payTo) === amount && isGiven && record.memo === memo
 }
 
-/** In HBAR, such as `0.5 HBAR`, or in tinybar. */
-type HbarPrice = { readonly price: `${number} HBAR` } | { readonly amountTinybar: bigint }
+/** In HBAR, such as `0.5 HBAR`, or in tinybar; the network is CAIP-2, such as `hedera:testnet`. */
+type HbarPrice = { readonly network: string; readonly token?: undefined } & (
+  | { readonly price: `${number} HBAR` }
+  | { readonly amountTinybar: bigint }
+)
 
 function readTinybar(terms: HbarPrice): bigint {
   if ('amountTinybar' in terms) {
@@ -119,43 +124,49 @@ function readTinybar(terms: HbarPrice): bigint {
   throw badArgument('price', terms.price, "an amount of HBAR above 0 such as '0.5 HBAR'")
 }
 
+/** Network, asset and amount of a price. */
+function readPrice(terms: HbarPrice | (TokenPrice & { readonly token: HederaToken })) {
+  if (terms.token === undefined) {
+    return { network: terms.network, asset: HBAR_ASSET, amount: readTinybar(terms) }
+  }
+  const { decimals, id, network } = terms.token
+  if (!isAccountId(id) || id === HBAR_ASSET)
+    throw badArgument('token.id', id, 'a token such as 0.0.429274')
+  return { network, asset: id, amount: readUnits(terms, { bits: AMOUNT_BITS, decimals }) }
+}
+
 /**
- * Builds an `accepts` entry for HBAR (X3). Settled up front, with a timeout of at most 180 s, the longest validity of a
+ * Builds an `accepts` entry for HBAR or a token (X3, X25). Settled up front, with a timeout of at most 180 s, the longest validity of a
  * Hedera transaction. Throws RangeError, which names the argument.
  */
 export function hederaRequirement(
-  terms: HbarPrice & {
-    /** CAIP-2, such as `hedera:testnet`. */
-    readonly network: string
+  terms: (HbarPrice | (TokenPrice & { readonly token: HederaToken })) & {
     /** `0.0.x`, like `feePayer`. */
     readonly payTo: string
     readonly feePayer: string
   },
 ): PaymentRequirement {
-  const { feePayer, network, payTo } = terms
+  const { feePayer, payTo } = terms
+  const { amount, asset, network } = readPrice(terms)
   if (!network.startsWith('hedera:'))
     throw badArgument('network', network, 'a network such as hedera:testnet')
   for (const [name, account] of Object.entries({ payTo, feePayer }))
     if (!isAccountId(account)) throw badArgument(name, account, 'an account such as 0.0.1001')
-  const amountTinybar = readTinybar(terms)
   return {
     scheme: 'exact',
     network,
-    amount: amountTinybar.toString(),
-    asset: HBAR_ASSET,
+    amount: amount.toString(),
+    asset,
     payTo,
     maxTimeoutSeconds: VALID_DURATION_SECONDS_MAX,
     extra: { feePayer, paymentFlow: 'upfront' },
   }
 }
 
-/** Digits after the decimal point of one HBAR in tinybar. */
-const HBAR_DECIMALS = 8
-
 /**
  * Scheme `exact` on Hedera for `@x402/core`'s own resource server, for use instead of our gate: `new
  * x402ResourceServer(facilitator).register('hedera:testnet', new ExactHederaServer())`. Prices are tinybar amounts of
- * asset `0.0.0`; dollar prices are refused, since no exchange rate is known here.
+ * asset `0.0.0`, base units of a known token, or dollars, which mean the network's first known token: by default USDC.
  */
 export class ExactHederaServer implements SchemeNetworkServer {
   readonly scheme = 'exact'
@@ -163,17 +174,35 @@ export class ExactHederaServer implements SchemeNetworkServer {
   readonly paymentFlows = {
     cryptoTransfer: { supported: ['upfront', 'authorization'], default: 'upfront' },
   } as const satisfies SchemeNetworkServer['paymentFlows']
+  readonly #tokens: readonly HederaToken[]
 
-  /** Accepts `{ asset: '0.0.0', amount }` in tinybar. Throws RangeError for any other price. */
-  async parsePrice(price: Price, _network: Network): Promise<AssetAmount> {
-    if (typeof price !== 'object' || price.asset !== HBAR_ASSET || !/^\d+$/.test(price.amount)) {
-      throw new RangeError('a price on Hedera is { asset: "0.0.0", amount: tinybar }')
-    }
-    return price
+  constructor(options: { readonly tokens?: readonly HederaToken[] } = {}) {
+    this.#tokens = options.tokens ?? Object.values(HEDERA_USDC)
   }
 
-  getAssetDecimals(asset: string, _network: Network): number | undefined {
-    return asset === HBAR_ASSET ? HBAR_DECIMALS : undefined
+  /**
+   * Accepts `{ asset, amount }` in base units, or dollars such as `$0.01`. Throws RangeError for any other price, and for more
+   * decimals than the token has.
+   */
+  async parsePrice(price: Price, network: Network): Promise<AssetAmount> {
+    if (typeof price === 'object') {
+      const isKnown = this.getAssetDecimals(price.asset, network) !== undefined
+      if (isKnown && /^\d+$/.test(price.amount)) return price
+      throw new RangeError(
+        'a price on Hedera is { asset, amount } of HBAR (0.0.0) or a known token',
+      )
+    }
+    const token = this.#tokens.find((candidate) => candidate.network === network)
+    const units = token && parseTokens(String(price).replace(/^\$/, ''), token)
+    if (token === undefined || units === undefined) {
+      throw new RangeError('a price in dollars needs a token of that network with enough decimals')
+    }
+    return { asset: token.id, amount: units.toString() }
+  }
+
+  getAssetDecimals(asset: string, network: Network): number | undefined {
+    if (asset === HBAR_ASSET) return HBAR_DECIMALS
+    return findToken(this.#tokens, { network, asset })?.decimals
   }
 
   /** Adds the facilitator's fee payer, without which a client cannot sign. Throws if `/supported` names none. */

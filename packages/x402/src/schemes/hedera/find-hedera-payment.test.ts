@@ -66,6 +66,73 @@ describe('X8: what the ledger says about a payment', () => {
     expect(await find(ledger)).toEqual({ kind: 'failed', result: 'OTHER_TRANSACTION' })
   })
 
+  const inToken = { ...payment, asset: '0.0.6001', amount: 1_000n }
+  test.each<
+    [string, string, readonly (readonly [asset: string, account: string, amount: bigint])[]]
+  >([
+    [
+      'the amount',
+      'landed',
+      [
+        ['0.0.6001', PAYER, -1_000n],
+        ['0.0.6001', PAY_TO, 1_000n],
+      ],
+    ],
+    [
+      'the amount, and a fee that the payer paid besides, also in another token',
+      'landed',
+      [
+        ['0.0.6001', PAYER, -1_050n],
+        ['0.0.6001', PAY_TO, 1_000n],
+        ['0.0.6001', '0.0.4242', 50n],
+        ['0.0.7777', PAYER, -5n],
+        ['0.0.7777', '0.0.4242', 5n],
+      ],
+    ],
+    [
+      'a fee taken from the credit',
+      'failed',
+      [
+        ['0.0.6001', PAYER, -1_000n],
+        ['0.0.6001', PAY_TO, 950n],
+        ['0.0.6001', '0.0.4242', 50n],
+      ],
+    ],
+    [
+      'a credit to another account',
+      'failed',
+      [
+        ['0.0.6001', PAYER, -1_000n],
+        ['0.0.6001', '0.0.8888', 1_000n],
+      ],
+    ],
+    [
+      'as much of another token',
+      'failed',
+      [
+        ['0.0.7777', PAYER, -1_000n],
+        ['0.0.7777', PAY_TO, 1_000n],
+      ],
+    ],
+    [
+      'another payer',
+      'failed',
+      [
+        ['0.0.6001', OTHER_PAYER, -1_000n],
+        ['0.0.6001', PAY_TO, 1_000n],
+      ],
+    ],
+  ])('X25: the effective transfers of the record decide: %s, %s', async (_name, kind, lines) => {
+    const ledger = new HederaStandIn()
+    ledger.land(inToken)
+    const [record] = ledger.records.splice(0)
+    if (record === undefined) throw new Error('no record')
+    const tokenTransfers = lines.map(([asset, accountId, amount]) => ({ asset, accountId, amount }))
+    ledger.records.push({ ...record, tokenTransfers })
+    const context = { mirror: ledger.mirror, nowSeconds: ledger.nowSeconds() }
+    expect((await findHederaPayment(inToken, context)).kind).toBe(kind)
+  })
+
   test('unknown: only duplicates so far', async () => {
     const ledger = new HederaStandIn()
     ledger.land(payment, 'DUPLICATE_TRANSACTION')

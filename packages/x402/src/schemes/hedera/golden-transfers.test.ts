@@ -17,7 +17,7 @@ describe.each(vectors.transfers)('golden transfer, $keyKind, memo "$draft.memo"'
     const draft = {
       ...vector.draft,
       transactionId,
-      amountTinybar: BigInt(vector.draft.amountTinybar),
+      amount: BigInt(vector.draft.amount),
       feeMaxTinybar: BigInt(vector.draft.feeMaxTinybar),
     }
     const bodies = vector.nodes.map((node) => writeTransferBody(draft, node))

@@ -16,6 +16,9 @@ export const PAYMENT_OVER_SECONDS = VALID_DURATION_SECONDS_MAX + 20
 /** The shortest validity that the network accepts, seconds (`minTransactionDuration`). */
 export const VALID_DURATION_SECONDS_MIN = 15
 
+/** Digits after the decimal point of one HBAR in tinybar. */
+export const HBAR_DECIMALS = 8
+
 /** Tinybar in one HBAR. */
 export const TINYBAR_PER_HBAR = 100_000_000n
 

@@ -7,7 +7,7 @@ export {
   ExactHederaServer,
   hederaRequirement,
 } from './exact-hedera-scheme.ts'
-export { createFeeFloor } from './fee-floor.ts'
+export { createFeeFloor, type FeeFloor } from './fee-floor.ts'
 export {
   FEE_MAX_TINYBAR,
   formatHbar,
@@ -20,6 +20,8 @@ export {
 } from './hbar.ts'
 export { deriveEvmAddress } from './hedera-key.ts'
 export { hederaSigner } from './hedera-signer.ts'
+export { HEDERA_USDC, type HederaToken } from './hedera-token.ts'
+export { judgeReceiver, judgeTokenPayment } from './judge-token-payment.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
 export {

@@ -1,5 +1,6 @@
 /** A transaction's records from a mirror node, as far as payments need them, and what they moved. */
 import { z } from 'zod'
+import { HBAR_ASSET } from './hbar.ts'
 import { type PaymentReference, paymentReference } from './payment-reference.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
 
@@ -12,6 +13,26 @@ const lines = z
     z
       .object({ account: z.string(), amount: z.int() })
       .transform((line) => ({ accountId: line.account, amountTinybar: BigInt(line.amount) })),
+  )
+  .nullish()
+  .transform((value) => value ?? [])
+
+/**
+ * A count of base units. Above 2^53 the node's JSON no longer says it exactly; nobody may be paid so much (`invalid_amount`), but
+ * anybody may have moved it in a token of their own, beside a payment.
+ */
+export const unitsSchema = z.number().transform(BigInt)
+
+/** Moves of tokens, custom fees included, debits negative. */
+const tokenLines = z
+  .array(
+    z
+      .object({ token_id: z.string(), account: z.string(), amount: unitsSchema })
+      .transform((line) => ({
+        asset: line.token_id,
+        accountId: line.account,
+        amount: line.amount,
+      })),
   )
   .nullish()
   .transform((value) => value ?? [])
@@ -33,6 +54,7 @@ const recordSchema = z
     result: z.string(),
     transfers: lines,
     staking_reward_transfers: lines,
+    token_transfers: tokenLines,
   })
   .transform((json) => {
     const nonce = json.nonce ?? 0
@@ -59,6 +81,7 @@ const recordSchema = z
           : Buffer.from(json.memo_base64 ?? '', 'base64').toString('utf8'),
       feeTinybar: BigInt(json.charged_tx_fee ?? 0),
       transfers: json.transfers,
+      tokenTransfers: json.token_transfers,
       /** Staking rewards that the transaction paid out along the way; also part of `transfers`. */
       rewards: json.staking_reward_transfers,
     }
@@ -123,11 +146,19 @@ export function toTransfer(record: LedgerRecord, accountId: string): LedgerTrans
   }
 }
 
-/** Each account's net movement without the fee payer's fee and staking rewards: what the transfer itself moved. */
-export function netByAccount(record: LedgerRecord): Map<string, bigint> {
+/**
+ * Each account's net movement of an asset, without the fee payer's fee and staking rewards: what the transfer itself moved. A token's
+ * custom fees are part of it.
+ */
+export function netByAccount(record: LedgerRecord, wantedAsset = HBAR_ASSET): Map<string, bigint> {
   const net = new Map<string, bigint>()
-  const add = (account: string, tinybar: bigint): void => {
-    net.set(account, (net.get(account) ?? 0n) + tinybar)
+  const add = (account: string, amount: bigint): void => {
+    net.set(account, (net.get(account) ?? 0n) + amount)
+  }
+  if (wantedAsset !== HBAR_ASSET) {
+    for (const { accountId, amount, asset } of record.tokenTransfers)
+      if (asset === wantedAsset) add(accountId, amount)
+    return net
   }
   for (const { accountId, amountTinybar } of record.transfers) add(accountId, amountTinybar)
   for (const { accountId, amountTinybar } of listFees(record)) add(accountId, amountTinybar)

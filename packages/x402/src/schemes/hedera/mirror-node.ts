@@ -18,6 +18,7 @@ import {
   toTransfer,
   transactionsSchema,
 } from './ledger-record.ts'
+import { holdingsSchema, type LedgerToken, type TokenHolding, tokenSchema } from './ledger-token.ts'
 import { createReader, type MirrorReaderOptions, type Read, readPages } from './mirror-reader.ts'
 import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
 
@@ -54,8 +55,9 @@ const accountSchema = z
       .nullish()
       .catch(undefined),
     key: keySchema.nullish(),
+    max_automatic_token_associations: z.int().nullish(),
   })
-  .transform(({ account: accountId, balance, deleted, evm_address: evmAddress, key }) => ({
+  .transform(({ account: accountId, balance, deleted, evm_address: evmAddress, key, ...json }) => ({
     /** `shard.realm.num`. */
     accountId,
     /** `0x` and 40 lower-case hex digits; the long-zero form if the account has no EVM alias. */
@@ -65,6 +67,10 @@ const accountSchema = z
     isDeleted: deleted ?? false,
     /** As the mirror node knew it seconds ago; absent if the node does not say. */
     ...(balance && { balanceTinybar: balance.balance }),
+    /** How many tokens it takes unasked: −1 any number, absent none. */
+    ...(json.max_automatic_token_associations && {
+      autoAssociationsMax: json.max_automatic_token_associations,
+    }),
   }))
 
 /** An account as the ledger knows it. */
@@ -143,6 +149,16 @@ export function createMirrorNode(options: MirrorReaderOptions) {
       const path = `/api/v1/accounts/${encodeURIComponent(name)}?transactions=false`
       // For a number beyond any that the ledger can assign, the node answers 400: no such account either.
       return await read(path, accountSchema, { absent: [400, 404] })
+    },
+    /** A token; undefined if there is none. */
+    async token(tokenId: string): Promise<LedgerToken | undefined> {
+      return await read(`/api/v1/tokens/${tokenId}`, tokenSchema, { absent: [400, 404] })
+    },
+    /** What an account holds of a token, or of every token that it is associated with. */
+    async *holdings(accountId: string, tokenId?: string): AsyncGenerator<TokenHolding> {
+      const wanted = tokenId === undefined ? `limit=${PAGE_SIZE}` : `token.id=${tokenId}`
+      const first = `/api/v1/accounts/${accountId}/tokens?${wanted}`
+      for await (const { tokens } of readPages(read, first, holdingsSchema)) yield* tokens
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
     async transaction(transactionId: string): Promise<readonly LedgerRecord[]> {

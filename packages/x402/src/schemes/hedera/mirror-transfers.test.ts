@@ -31,6 +31,17 @@ describe('A4: credits and debits', () => {
   const toSeller = { ...since, direction: 'credit' } as const
   const fromSeller = { ...since, direction: 'debit' } as const
 
+  test('tokens that moved beside it, more than JSON states exactly, hide no credit, and are none', async () => {
+    const huge = { account: '0.0.66', amount: 2 ** 63, token_id: '0.0.6001' }
+    const own = { account: '0.0.7001', amount: 5, token_id: '0.0.6001' }
+    const unpaid = { ...credit, transfers: credit.transfers.slice(0, 2), token_transfers: [own] }
+    answer({
+      transactions: [{ ...credit, token_transfers: [huge] }, unpaid],
+      links: { next: null },
+    })
+    expect(await all(mirror.transfers(toSeller))).toMatchObject([{ amountTinybar: 300_000_000n }])
+  })
+
   test('a credit: who paid how much, with which memo, and its reference', async () => {
     answer({ transactions: [credit], links: { next: null } })
     expect(await all(mirror.transfers(toSeller))).toEqual([

@@ -3,7 +3,7 @@
  * judge what goes over the wire.
  */
 import { x402Client, x402HTTPClient } from '@x402/core/client'
-import type { PaymentRequirements } from '@x402/core/types'
+import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
 import fastify from 'fastify'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -24,7 +24,8 @@ import {
 } from '../../testing/official-server.fixture.ts'
 import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient } from './exact-hedera-client.ts'
-import { ExactHederaServer } from './exact-hedera-scheme.ts'
+import { ExactHederaServer, hederaRequirement } from './exact-hedera-scheme.ts'
+import { HEDERA_USDC, type HederaToken } from './hedera-token.ts'
 import { agentMemo } from './payment-memo.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
@@ -88,6 +89,25 @@ describe('X13: our gate and the official @x402/fetch', () => {
     expect(ledger.settlements).toBe(0)
   })
 
+  test('X25: pays up to a dollar of USDC without that line, and by one any token to its own cap', async () => {
+    const ledger = new HederaStandIn()
+    const pay = (price: `$${number}`, token: HederaToken, client = new x402Client()) => {
+      const accepts = [hederaRequirement({ token, price, payTo: PAY_TO, feePayer: FEE_PAYER })]
+      const required = { x402Version: 2, resource: { url: 'https://a.example' }, accepts }
+      client.register('hedera:*', schemeClient(ledger))
+      return client.createPaymentPayload(required as unknown as PaymentRequired)
+    }
+    const usdc = HEDERA_USDC['hedera:testnet']
+    const other = { ...usdc, id: '0.0.6001' }
+    const line = { network: NETWORK, asset: other.id, maxAmountPerPayment: '10000' } as const
+    const withLine = () => new x402Client().setSpendControls({ allowedAssets: [line] })
+    expect((await pay('$1', usdc)).accepted).toMatchObject({ amount: '1000000' })
+    expect((await pay('$0.01', other, withLine())).accepted).toMatchObject({ amount: '10000' })
+    await expect(pay('$1.01', usdc)).rejects.toThrow(/spend/i)
+    await expect(pay('$0.01', other)).rejects.toThrow(/spend/i)
+    await expect(pay('$0.02', other, withLine())).rejects.toThrow(/spend/i)
+  })
+
   test('X10: writes the memo that the agent configures', async () => {
     const { ledger, url } = await serve()
     const client = official(ledger, { memo: agentMemo(AGENT) })
@@ -135,13 +155,29 @@ describe('X12: the official server and facilitator classes accept our scheme unc
     expect(ledger.records).toMatchObject([{ result: 'SUCCESS' }])
   })
 
-  test('a dollar price is refused, since no exchange rate is known', async () => {
+  test('X25: a price in dollars means the network’s first known token, by default USDC', async () => {
     const server = new ExactHederaServer()
-    await expect(server.parsePrice('$1', NETWORK)).rejects.toThrow(RangeError)
-    await expect(server.parsePrice({ asset: '0.0.5', amount: '1' }, NETWORK)).rejects.toThrow(
-      RangeError,
-    )
+    expect(await server.parsePrice('$0.01', NETWORK)).toEqual({
+      asset: '0.0.429274',
+      amount: '10000',
+    })
+    expect(await server.parsePrice(1, 'hedera:mainnet')).toMatchObject({ asset: '0.0.456858' })
+    const token = { network: NETWORK, id: '0.0.5', decimals: 2 }
+    const local = new ExactHederaServer({ tokens: [token] })
+    expect(await local.parsePrice('$0.01', NETWORK)).toEqual({ asset: '0.0.5', amount: '1' })
+    expect(await local.parsePrice({ asset: '0.0.5', amount: '7' }, NETWORK)).toMatchObject({
+      amount: '7',
+    })
+    for (const price of [
+      '$0.001',
+      '$x',
+      { asset: '0.0.6', amount: '1' },
+      { asset: '0.0.5', amount: '1.0' },
+    ])
+      await expect(local.parsePrice(price, NETWORK)).rejects.toThrow(RangeError)
+    await expect(server.parsePrice('$1', 'hedera:previewnet')).rejects.toThrow(RangeError)
     expect(server.getAssetDecimals('0.0.0', NETWORK)).toBe(8)
+    expect(server.getAssetDecimals('0.0.429274', NETWORK)).toBe(6)
     expect(server.getAssetDecimals('0.0.5', NETWORK)).toBeUndefined()
   })
 
@@ -171,7 +207,7 @@ describe('the client refuses what it cannot pay', () => {
     extra: { feePayer: FEE_PAYER },
   }
   test.each<[string, Partial<PaymentRequirements>]>([
-    ['a token', { asset: '0.0.5' }],
+    ['an asset that is none', { asset: '0x5' }],
     ['another network family', { network: 'eip155:196' }],
     ['no fee payer', { extra: {} }],
     ['a payTo that is not an account', { payTo: '0x1' }],

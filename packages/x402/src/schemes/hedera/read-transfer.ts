@@ -1,9 +1,10 @@
 /**
- * Reads a partially signed HBAR transfer, as SDKs serialise it for several nodes, into plain values. It judges only the
- * shape: which bodies, fields and limits; verify-hedera-payment.ts judges the payment.
+ * Reads a partially signed transfer of HBAR or tokens, as SDKs serialise it for several nodes, into plain values. It judges only
+ * the shape: which bodies, fields and limits; verify-hedera-payment.ts judges the payment.
  */
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
-import { isAlias, readAccountName } from './account-id.ts'
+import { isAlias, readAccountName, readTokenId } from './account-id.ts'
+import { HBAR_ASSET } from './hbar.ts'
 import { fromZigzag, MalformedProtobuf, readMessage, toSigned } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
@@ -21,11 +22,17 @@ export type SignedBody = {
   readonly signatures: readonly SignaturePair[]
 }
 
-/** One line of a transfer list; negative amounts are debits, in tinybar. `account` is a name as in mirror node paths. */
-export type TransferLine = { readonly account: string; readonly amountTinybar: bigint }
+/** One line of a transfer's lists; negative amounts are debits, in base units. */
+export type TransferLine = {
+  /** `0.0.0` for HBAR, otherwise a token's id. */
+  readonly asset: string
+  /** A name as in mirror node paths. */
+  readonly account: string
+  readonly amount: bigint
+}
 
-/** A transfer of HBAR, identical for each of one or more nodes. */
-export type HbarTransfer = {
+/** A transfer of HBAR or tokens, identical for each of one or more nodes. */
+export type HederaTransfer = {
   readonly transactionId: TransactionId
   readonly feeMaxTinybar: bigint
   readonly validDurationSeconds: bigint
@@ -57,7 +64,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Reads a serialised TransactionList. Never throws: any other input is a refusal. */
 export function readTransfer(
   bytes: Uint8Array,
-): Refusal | { readonly kind: 'transfer'; readonly transfer: HbarTransfer } {
+): Refusal | { readonly kind: 'transfer'; readonly transfer: HederaTransfer } {
   if (bytes.length > TRANSACTION_BYTES_MAX) {
     return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
   }
@@ -72,7 +79,7 @@ export function readTransfer(
   }
 }
 
-function readList(bytes: Uint8Array): HbarTransfer {
+function readList(bytes: Uint8Array): HederaTransfer {
   const entries = readMessage(bytes, { 1: 'repeated' }).repeated(1)
   if (entries.length > NODES_MAX) throw invalidShape()
   const read = entries.map(readEntry)
@@ -133,7 +140,7 @@ function readCommonFields(body: Body): Uint8Array {
   return Buffer.concat([Buffer.from(`${body.varint(3)}:`), ...lengthPrefixed])
 }
 
-function readCommon(body: Body): Omit<HbarTransfer, 'bodies'> {
+function readCommon(body: Body): Omit<HederaTransfer, 'bodies'> {
   const memo = body.bytes(6) ?? new Uint8Array()
   const duration = readMessage(required(body.bytes(4)), { 1: 'varint' })
   return {
@@ -165,16 +172,35 @@ function readLines(operation: Uint8Array | undefined): TransferLine[] {
     throw new Refused('invalid_exact_hedera_payload_contains_non_transfer_ops')
   }
   const transfer = readMessage(operation, { 1: 'bytes', 2: 'repeated' })
-  if (transfer.repeated(2).length > 0) {
-    throw new Refused('invalid_exact_hedera_payload_asset_mismatch')
+  const hbar = readMessage(transfer.bytes(1) ?? new Uint8Array(), { 1: 'repeated' })
+  const tokens = transfer.repeated(2).map(readTokenList)
+  // The network takes each token once.
+  if (new Set(tokens.map(({ asset }) => asset)).size !== tokens.length) throw invalidShape()
+  return [{ asset: HBAR_ASSET, lines: hbar.repeated(1) }, ...tokens].flatMap(({ asset, lines }) =>
+    lines.map((bytes) => ({ asset, ...readLine(bytes) })),
+  )
+}
+
+/**
+ * A token's lines. Refused is what the network would refuse only at consensus, when the fee payer has paid: an empty list, a token
+ * called `0.0.0`, and a number of decimals, which no client has to state and only the ledger could judge.
+ */
+function readTokenList(bytes: Uint8Array) {
+  const list = readMessage(bytes, { 1: 'bytes', 2: 'repeated', 3: 'repeated', 4: 'bytes' })
+  if (list.repeated(3).length > 0) throw new Refused('invalid_exact_hedera_payload_asset_mismatch')
+  const asset = readTokenId(required(list.bytes(1)))
+  const lines = list.repeated(2)
+  if (asset === HBAR_ASSET || lines.length === 0 || list.has(4)) throw invalidShape()
+  return { asset, lines }
+}
+
+function readLine(bytes: Uint8Array) {
+  const line = readMessage(bytes, { 1: 'bytes', 2: 'varint', 3: 'varint' })
+  if (line.varint(3) !== 0n) throw new Refused('invalid_exact_hedera_payload_allowance_transfer')
+  return {
+    account: readAccountName(required(line.bytes(1))),
+    amount: fromZigzag(line.varint(2)),
   }
-  const list = readMessage(transfer.bytes(1) ?? new Uint8Array(), { 1: 'repeated' })
-  return list.repeated(1).map((bytes) => {
-    const line = readMessage(bytes, { 1: 'bytes', 2: 'varint', 3: 'varint' })
-    if (line.varint(3) !== 0n) throw new Refused('invalid_exact_hedera_payload_allowance_transfer')
-    const account = readAccountName(required(line.bytes(1)))
-    return { account, amountTinybar: fromZigzag(line.varint(2)) }
-  })
 }
 
 function readSignatures(bytes: Uint8Array): SignaturePair[] {

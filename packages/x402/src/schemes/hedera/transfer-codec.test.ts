@@ -2,6 +2,7 @@ import proto from '@hiero-ledger/proto'
 import * as fc from 'fast-check'
 import Long from 'long'
 import { describe, expect, test } from 'vitest'
+import { HBAR_ASSET } from './hbar.ts'
 import { readHederaKey } from './hedera-key.ts'
 import { MalformedProtobuf } from './protobuf.ts'
 import { readTransfer } from './read-transfer.ts'
@@ -26,7 +27,8 @@ const draft: fc.Arbitrary<TransferDraft> = fc.record({
   }),
   payer: account,
   payTo: account,
-  amountTinybar: fc.bigInt(1n, 2n ** 62n),
+  asset: fc.oneof(fc.constant(HBAR_ASSET), account),
+  amount: fc.bigInt(1n, 2n ** 62n),
   feeMaxTinybar: fc.bigInt(0n, 2n ** 63n - 1n),
   validDurationSeconds: fc.integer({ min: 0, max: 1_000 }),
   memo: fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -55,14 +57,16 @@ describe('our writer, read by @hiero-ledger/proto', () => {
         expect(String(body.transactionFee)).toBe(drawn.feeMaxTinybar.toString())
         expect(Number(body.transactionValidDuration?.seconds ?? 0)).toBe(drawn.validDurationSeconds)
         expect(body.memo).toBe(drawn.memo)
+        const { tokenTransfers, transfers } = body.cryptoTransfer ?? {}
+        const isHbar = drawn.asset === HBAR_ASSET
+        const tokens = (tokenTransfers ?? []).map(({ token }) => String(token?.tokenNum))
+        expect(tokens).toEqual(isHbar ? [] : [drawn.asset.slice(4)])
+        const lines = isHbar ? transfers?.accountAmounts : tokenTransfers?.[0]?.transfers
         expect(
-          body.cryptoTransfer?.transfers?.accountAmounts?.map((line) => [
-            String(line.accountID?.accountNum),
-            String(line.amount),
-          ]),
+          lines?.map((line) => [String(line.accountID?.accountNum), String(line.amount)]),
         ).toEqual([
-          [readNumber(drawn.payer).toString(), (-drawn.amountTinybar).toString()],
-          [readNumber(drawn.payTo).toString(), drawn.amountTinybar.toString()],
+          [readNumber(drawn.payer).toString(), (-drawn.amount).toString()],
+          [readNumber(drawn.payTo).toString(), drawn.amount.toString()],
         ])
       }),
     )
@@ -130,8 +134,8 @@ describe('our reader', () => {
           list.map((node) => `0.0.${node}`),
         )
         expect(transfer.lines).toEqual([
-          { account: drawn.payer, amountTinybar: -drawn.amountTinybar },
-          { account: drawn.payTo, amountTinybar: drawn.amountTinybar },
+          { asset: drawn.asset, account: drawn.payer, amount: -drawn.amount },
+          { asset: drawn.asset, account: drawn.payTo, amount: drawn.amount },
         ])
       }),
     )
@@ -164,12 +168,12 @@ describe('our reader', () => {
               accountAmounts: [
                 {
                   accountID: id(drawn.payer),
-                  amount: long(-drawn.amountTinybar),
+                  amount: long(-drawn.amount),
                   isApproval: false,
                 },
                 {
                   accountID: id(drawn.payTo),
-                  amount: long(drawn.amountTinybar),
+                  amount: long(drawn.amount),
                   isApproval: false,
                 },
               ],
@@ -191,9 +195,9 @@ describe('our reader', () => {
           canonicalTransactionId(drawn.transactionId),
         )
         expect(reading.transfer.memo).toBe(drawn.memo)
-        expect(reading.transfer.lines.map(({ amountTinybar }) => amountTinybar)).toEqual([
-          -drawn.amountTinybar,
-          drawn.amountTinybar,
+        expect(reading.transfer.lines.map(({ amount }) => amount)).toEqual([
+          -drawn.amount,
+          drawn.amount,
         ])
         expect(reading.transfer.bodies[0]?.signatures).toMatchObject([{ kind: 'ed25519' }])
       }),

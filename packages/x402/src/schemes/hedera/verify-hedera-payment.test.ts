@@ -174,7 +174,7 @@ describe('expired', () => {
 describe('refused: what our own requirement says', () => {
   test.each<[string, Partial<PaymentRequirement>, string]>([
     ['another network family', { network: 'eip155:196' }, 'network_mismatch'],
-    ['a token', { asset: '0.0.429274' }, 'invalid_asset'],
+    ['an asset that is neither HBAR nor a token', { asset: '0x5' }, 'invalid_asset'],
     ['an amount of 0', { amount: '0' }, 'invalid_amount'],
     ['an amount beyond int64', { amount: '9223372036854775808' }, 'invalid_amount'],
     ['no fee payer', { extra: {} }, at('missing_fee_payer')],

@@ -1,7 +1,7 @@
 /**
- * The rules of scheme `exact` on Hedera, for HBAR: what makes a partially signed transfer a payment of exactly one
- * requirement. They are stricter than the reference, which ignores tokens and NFTs, allowances, fees and validity. Cheap
- * checks come first, the payer's key and the signatures last. The gate and facilitators both verify with this.
+ * The rules of scheme `exact` on Hedera, for HBAR and tokens: what makes a partially signed transfer a payment of exactly one
+ * requirement. They are stricter than the reference, which ignores NFTs, allowances, fees and validity. Cheap checks come first,
+ * the payer's key and the signatures last. The gate and facilitators both verify with this.
  */
 import { z } from 'zod'
 import { type Refusal, type RefusalReason, refused } from '../../facilitators/refusals.ts'
@@ -24,7 +24,7 @@ import {
   SIGNATURE_CHECKS_MAX,
 } from './hedera-key.ts'
 import type { LedgerAccount } from './mirror-node.ts'
-import { type HbarTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
+import { type HederaTransfer, readTransfer, type TransferLine } from './read-transfer.ts'
 import { canonicalTransactionId } from './transaction-id.ts'
 
 /** How far ahead of our clock a validity may start: clients' clocks may be seconds fast. */
@@ -33,6 +33,8 @@ const START_SKEW_SECONDS = 10
 /** A payment with less validity left than this may expire on its way to consensus; it can only be looked up. */
 export const SUBMIT_MARGIN_SECONDS = 5
 
+/** A mirror node states amounts as JSON numbers, of which only those in so many bits are exact. */
+export const AMOUNT_BITS = 53
 const AMOUNT = /^[1-9]\d{0,18}$/
 /** Nothing else is passed on to a facilitator, whose own parser might stumble over it. */
 const payloadSchema = z.strictObject({ transaction: z.string() })
@@ -76,6 +78,7 @@ export async function verifyHederaPayment(
 
 type Wanted = {
   readonly network: string
+  readonly asset: string
   readonly amount: bigint
   readonly payTo: string
   readonly feePayer: string
@@ -85,8 +88,10 @@ function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
   const { amount, asset, extra, network, payTo, scheme } = requirement
   if (scheme !== 'exact') return refused('unsupported_scheme')
   if (!network.startsWith('hedera:')) return refused('network_mismatch')
-  if (asset !== HBAR_ASSET) return refused('invalid_asset')
-  if (!AMOUNT.test(amount) || BigInt(amount) >= 1n << 63n) return refused('invalid_amount')
+  if (!isAccountId(asset)) return refused('invalid_asset')
+  if (!AMOUNT.test(amount) || BigInt(amount) >> BigInt(AMOUNT_BITS) > 0n) {
+    return refused('invalid_amount')
+  }
   const method = extra['assetTransferMethod'] ?? 'cryptoTransfer'
   if (method !== 'cryptoTransfer') {
     return refused('invalid_exact_hedera_unsupported_asset_transfer_method')
@@ -96,12 +101,12 @@ function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
     return refused('invalid_exact_hedera_payload_missing_fee_payer')
   }
   if (!isAccountId(payTo)) return refused('invalid_exact_hedera_payload_pay_to')
-  return { network, amount: BigInt(amount), payTo, feePayer }
+  return { network, asset, amount: BigInt(amount), payTo, feePayer }
 }
 
 /** Judges everything but the transfer list and expiry, which the caller judges last. */
 function judgeFrame(
-  transfer: HbarTransfer,
+  transfer: HederaTransfer,
   wanted: Wanted,
   { feeMinTinybar = 0n, marginSeconds = 0, nowSeconds }: HederaVerificationContext,
 ): RefusalReason | undefined {
@@ -128,35 +133,67 @@ function judgeFrame(
 
 type Sides = { readonly debit: string; readonly credit: string }
 
+/** What is refused under a name that says which asset it was. */
+const HBAR_REFUSALS = {
+  feePayerDebited: 'invalid_exact_hedera_payload_fee_payer_transferring_hbar',
+  unexpectedLines: 'invalid_exact_hedera_payload_unexpected_hbar_transfers',
+} as const
+const TOKEN_REFUSALS = {
+  feePayerDebited: 'invalid_exact_hedera_payload_fee_payer_transferring_funds',
+  unexpectedLines: 'invalid_exact_hedera_payload_unexpected_token_transfers',
+} as const
+
+const refusalsFor = ({ asset }: Wanted) => (asset === HBAR_ASSET ? HBAR_REFUSALS : TOKEN_REFUSALS)
+
+const addUp = (lines: readonly TransferLine[]): bigint =>
+  lines.reduce((total, line) => total + line.amount, 0n)
+
+/** Refuses lines of any asset but the required one. */
+function judgeAssets(lines: readonly TransferLine[], wanted: Wanted): RefusalReason | undefined {
+  const hbar = lines.filter(({ asset }) => asset === HBAR_ASSET)
+  if (addUp(hbar) !== 0n) return 'invalid_exact_hedera_payload_hbar_sum_non_zero'
+  if (hbar.some(({ account, amount }) => account === wanted.feePayer && amount < 0n)) {
+    return HBAR_REFUSALS.feePayerDebited
+  }
+  if (wanted.asset !== HBAR_ASSET && hbar.length > 0) return HBAR_REFUSALS.unexpectedLines
+  const isMissing = wanted.asset !== HBAR_ASSET && lines.length === 0
+  return isMissing || lines.some(({ asset }) => asset !== wanted.asset)
+    ? 'invalid_exact_hedera_payload_asset_mismatch'
+    : undefined
+}
+
 /** One debit and one credit of the required amount, nothing else; their accounts are judged once aliases are resolved. */
 function judgeLines(lines: readonly TransferLine[], wanted: Wanted): Sides | Refusal {
-  const sum = lines.reduce((total, line) => total + line.amountTinybar, 0n)
-  if (sum !== 0n) return refused('invalid_exact_hedera_payload_hbar_sum_non_zero')
+  const mismatch = judgeAssets(lines, wanted)
+  if (mismatch !== undefined) return refused(mismatch)
+  if (addUp(lines) !== 0n) return refused('invalid_exact_hedera_payload_asset_sum_non_zero')
   if (new Set(lines.map((line) => line.account)).size !== lines.length) {
     return refused('invalid_exact_hedera_payload_transaction_invalid_shape')
   }
-  const debits = lines.filter((line) => line.amountTinybar < 0n)
-  if (debits.some((line) => line.account === wanted.feePayer)) {
-    return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
+  const { feePayerDebited, unexpectedLines } = refusalsFor(wanted)
+  const debits = lines.filter((line) => line.amount < 0n)
+  if (debits.some((line) => line.account === wanted.feePayer)) return refused(feePayerDebited)
+  const credits = lines.filter((line) => line.amount > 0n)
+  if (credits.some(({ account, amount }) => account === wanted.payTo && amount !== wanted.amount)) {
+    return refused('invalid_exact_hedera_payload_amount_mismatch')
   }
-  const credits = lines.filter((line) => line.amountTinybar > 0n)
   if (credits.length > 1) return refused('invalid_exact_hedera_payload_extra_positive_transfers')
   const [debit] = debits
   const [credit] = credits
   if (debit === undefined || credit === undefined || lines.length !== 2) {
-    return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
+    return refused(unexpectedLines)
   }
   if (!isAlias(credit.account) && credit.account !== wanted.payTo) {
     return refused('invalid_exact_hedera_payload_pay_to')
   }
-  if (credit.amountTinybar !== wanted.amount) {
+  if (credit.amount !== wanted.amount) {
     return refused('invalid_exact_hedera_payload_amount_mismatch')
   }
   return { debit: debit.account, credit: credit.account }
 }
 
 async function judgeAccounts(
-  judged: { readonly transfer: HbarTransfer; readonly wanted: Wanted; readonly sides: Sides },
+  judged: { readonly transfer: HederaTransfer; readonly wanted: Wanted; readonly sides: Sides },
   { accounts, marginSeconds = SUBMIT_MARGIN_SECONDS, nowSeconds }: HederaVerificationContext,
 ): Promise<Verification> {
   const { transfer, wanted, sides } = judged
@@ -170,12 +207,9 @@ async function judgeAccounts(
   const payer = await findSigner(transfer, sides.debit, accounts)
   if ('reason' in payer) return payer
   if (payer.isDeleted) return refused('invalid_exact_hedera_payload_preflight_failed')
-  if (payer.accountId === wanted.feePayer) {
-    return refused('invalid_exact_hedera_payload_fee_payer_transferring_hbar')
-  }
-  if (payer.accountId === wanted.payTo) {
-    return refused('invalid_exact_hedera_payload_unexpected_hbar_transfers')
-  }
+  const { feePayerDebited, unexpectedLines } = refusalsFor(wanted)
+  if (payer.accountId === wanted.feePayer) return refused(feePayerDebited)
+  if (payer.accountId === wanted.payTo) return refused(unexpectedLines)
   const payment = toPayment(transfer, wanted, payer)
   const isExpired = nowSeconds > payment.validUntilSeconds - marginSeconds
   return { kind: isExpired ? 'expired' : 'valid', payment }
@@ -183,7 +217,7 @@ async function judgeAccounts(
 
 /** The account of that name if its remembered or current key signed; otherwise why it did not. */
 async function findSigner(
-  transfer: HbarTransfer,
+  transfer: HederaTransfer,
   name: string,
   accounts: AccountDirectory,
 ): Promise<LedgerAccount | Refusal> {
@@ -201,7 +235,7 @@ async function findSigner(
 }
 
 /** Whether every node's body is signed, since any of them may be submitted. */
-function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
+function isSigned(transfer: HederaTransfer, payer: LedgerAccount): boolean {
   const { key } = payer
   const budget = { left: SIGNATURE_CHECKS_MAX }
   return transfer.bodies.every((body) =>
@@ -209,14 +243,18 @@ function isSigned(transfer: HbarTransfer, payer: LedgerAccount): boolean {
   )
 }
 
-function toPayment(transfer: HbarTransfer, wanted: Wanted, payer: LedgerAccount): VerifiedPayment {
-  const { amount, network, payTo } = wanted
+function toPayment(
+  transfer: HederaTransfer,
+  wanted: Wanted,
+  payer: LedgerAccount,
+): VerifiedPayment {
+  const { amount, asset, network, payTo } = wanted
   const nonce = canonicalTransactionId(transfer.transactionId)
   const validFromSeconds = Number(transfer.transactionId.validStartSeconds)
   return {
     id: `${network}/${nonce}`,
     network,
-    asset: HBAR_ASSET,
+    asset,
     amount,
     payTo,
     payer: payer.accountId,

@@ -1,13 +1,17 @@
-import { writeAccountId } from './account-id.ts'
+import { writeEntityId } from './account-id.ts'
+import { HBAR_ASSET } from './hbar.ts'
 import { joinBytes, readMessage, toZigzag, writeBytesField, writeVarintField } from './protobuf.ts'
 import type { TransactionId } from './transaction-id.ts'
 
-/** A transfer of HBAR from one account to another; the transaction id's account pays the fee. */
+/** A transfer from one account to another; the transaction id's account pays the fee. */
 export type TransferDraft = {
   readonly transactionId: TransactionId
   readonly payer: string
   readonly payTo: string
-  readonly amountTinybar: bigint
+  /** `0.0.0` for HBAR, otherwise a token's id. */
+  readonly asset: string
+  /** Base units: tinybar for HBAR. */
+  readonly amount: bigint
   /** Most that the fee payer may be charged. */
   readonly feeMaxTinybar: bigint
   readonly validDurationSeconds: number
@@ -30,11 +34,11 @@ export function writeTransferBody(draft: TransferDraft, nodeAccountId: string): 
   const { transactionId } = draft
   return joinBytes([
     writeBytesField(1, writeTransactionId(transactionId)),
-    writeBytesField(2, writeAccountId(nodeAccountId)),
+    writeBytesField(2, writeEntityId(nodeAccountId)),
     writeVarintField(3, draft.feeMaxTinybar),
     writeBytesField(4, writeVarintField(1, BigInt(draft.validDurationSeconds))),
     draft.memo === '' ? new Uint8Array() : writeBytesField(6, new TextEncoder().encode(draft.memo)),
-    writeBytesField(14, writeBytesField(1, writeLines(draft))),
+    writeBytesField(14, writeList(draft)),
   ])
 }
 
@@ -60,16 +64,21 @@ function writeTransactionId(id: TransactionId): Uint8Array {
     writeVarintField(1, id.validStartSeconds),
     writeVarintField(2, BigInt(id.validStartNanos)),
   ])
-  return joinBytes([writeBytesField(1, start), writeBytesField(2, writeAccountId(id.accountId))])
+  return joinBytes([writeBytesField(1, start), writeBytesField(2, writeEntityId(id.accountId))])
 }
 
-function writeLines({ payer, payTo, amountTinybar }: TransferDraft): Uint8Array {
-  return joinBytes([writeLine(payer, -amountTinybar), writeLine(payTo, amountTinybar)])
+/** The transfer's list of HBAR, or its one list of a token. */
+function writeList({ amount, asset, payer, payTo }: TransferDraft): Uint8Array {
+  const lines = [writeLine(payer, -amount), writeLine(payTo, amount)]
+  const listed = (field: number) => lines.map((line) => writeBytesField(field, line))
+  if (asset === HBAR_ASSET) return writeBytesField(1, joinBytes(listed(1)))
+  const token = writeBytesField(1, writeEntityId(asset))
+  return writeBytesField(2, joinBytes([token, ...listed(2)]))
 }
 
-function writeLine(accountId: string, tinybar: bigint): Uint8Array {
-  const account = writeBytesField(1, writeAccountId(accountId))
-  return writeBytesField(1, joinBytes([account, writeVarintField(2, toZigzag(tinybar))]))
+function writeLine(accountId: string, amount: bigint): Uint8Array {
+  const account = writeBytesField(1, writeEntityId(accountId))
+  return joinBytes([account, writeVarintField(2, toZigzag(amount))])
 }
 
 function writePair({ kind, publicKey, signature }: SignedEntry): Uint8Array {

@@ -9,17 +9,16 @@ import {
   type PaidJob,
   type PaymentGate,
   type PaymentRequirement,
+  type PaymentScheme,
   type PaymentTerms,
 } from '@tallystick/x402'
-import { createExactEvmScheme, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
 
 type Grade = { readonly grade: string }
 type Job = PaidJob<string, Grade, never>
 
 export type ShopOptions = {
-  readonly rpcUrl: string
+  readonly scheme: PaymentScheme
   readonly facilitatorUrl: string
-  readonly asset: EvmAsset
   readonly cent: PaymentRequirement
   /** Runs between the gate's checks and the facilitator's. */
   readonly beforeSettle?: (payload: unknown) => Promise<unknown>
@@ -55,6 +54,7 @@ export async function openShop({ cent, ...options }: ShopOptions) {
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
     url: `http://127.0.0.1:${port}/api/grade`,
+    cent,
     /** How often the job's steps ran. */
     runs,
     /** A payment header for what the shop sells. */
@@ -70,12 +70,11 @@ export async function openShop({ cent, ...options }: ShopOptions) {
   }
 }
 
-function createGate({ asset, beforeSettle, facilitatorUrl, rpcUrl }: Omit<ShopOptions, 'cent'>) {
+function createGate({ beforeSettle, facilitatorUrl, scheme }: Omit<ShopOptions, 'cent'>) {
   const clock = systemClock
   const remote = createHttpFacilitator({ url: facilitatorUrl, clock })
-  const ledger = createJsonRpcLedger({ url: rpcUrl, clock })
   return createPaymentGate({
-    schemes: [createExactEvmScheme({ assets: [asset], ledger, clock })],
+    schemes: [scheme],
     facilitator: {
       ...remote,
       async settle(payload, requirement) {

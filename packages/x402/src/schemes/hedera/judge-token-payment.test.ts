@@ -1,0 +1,135 @@
+/** X25: what the ledger says beforehand about a payment in a token. The reference's preflight cases are among these. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ScriptedMirror, scriptedMirror } from '../../testing/scripted-mirror.fixture.ts'
+import { judgeTokenPayment } from './judge-token-payment.ts'
+
+const ASSET = '0.0.6001'
+const PAYER = '0.0.9001'
+const PAY_TO = '0.0.7001'
+
+let fixture: ScriptedMirror
+
+beforeAll(async () => {
+  fixture = await scriptedMirror()
+})
+afterAll(() => fixture.server.close())
+
+type Row = Readonly<Record<string, unknown>>
+type Ledger = {
+  readonly token?: Row
+  readonly payer?: readonly Row[]
+  readonly payTo?: readonly Row[]
+  readonly autoAssociations?: number
+  /** Pages of all that payTo is associated with. */
+  readonly pages?: readonly (readonly Row[])[]
+}
+
+const TOKEN = { token_id: ASSET, type: 'FUNGIBLE_COMMON', decimals: '6', pause_status: 'UNPAUSED' }
+const HELD = { balance: 5_000, automatic_association: false, freeze_status: 'UNFROZEN' }
+const HOLDING = { ...HELD, kyc_status: 'NOT_APPLICABLE' }
+
+const list = (tokens: readonly Row[], next: string | null = null) => ({ tokens, links: { next } })
+
+/** Judges a payment of 1,000 on a ledger where all is well, but for what is said. */
+async function judge(ledger: Ledger): Promise<string | undefined> {
+  const { autoAssociations = 0, pages = [], payer = [HOLDING], payTo = [HOLDING] } = ledger
+  const answers = (url: string): object => {
+    if (url === `/api/v1/tokens/${ASSET}`) return { ...TOKEN, ...ledger.token }
+    if (url === `/api/v1/accounts/${PAYER}/tokens?token.id=${ASSET}`) return list(payer)
+    if (url === `/api/v1/accounts/${PAY_TO}/tokens?token.id=${ASSET}`) return list(payTo)
+    if (url.startsWith(`/api/v1/accounts/${PAY_TO}/tokens?`)) {
+      const page = Number(/page=(\d)/.exec(url)?.[1] ?? 0)
+      const next = `/api/v1/accounts/${PAY_TO}/tokens?page=${page + 1}`
+      return list(pages[page] ?? [], page + 1 < pages.length ? next : null)
+    }
+    return { account: PAY_TO, max_automatic_token_associations: autoAssociations, key: null }
+  }
+  fixture.server.answer = (_body, url) => ({ status: 200, body: JSON.stringify(answers(url)) })
+  const payment = { amount: 1_000n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
+  return await judgeTokenPayment(fixture.mirror, payment)
+}
+
+const own = (name: string): string => `invalid_exact_hedera_payload_${name}`
+const automatic = { ...HOLDING, automatic_association: true }
+const fees = (custom_fees: object): Ledger => ({ token: { custom_fees } })
+const fraction = { collector_account_id: '0.0.4242', net_of_transfers: false }
+
+test.each<[string, string | undefined, Ledger]>([
+  ['nothing stands against it', undefined, {}],
+  ['a payer who holds exactly the amount', undefined, { payer: [{ ...HOLDING, balance: 1_000 }] }],
+  ['a payer who holds less', 'insufficient_funds', { payer: [{ ...HOLDING, balance: 999 }] }],
+  ['a payer who holds none', 'insufficient_funds', { payer: [] }],
+  [
+    'a payer who holds more than JSON states exactly',
+    undefined,
+    { payer: [{ ...HOLDING, balance: 2 ** 63 }] },
+  ],
+  ['a payTo without association or slots', own('pay_to_not_associated'), { payTo: [] }],
+  ['a payTo that takes any token', undefined, { payTo: [], autoAssociations: -1 }],
+  [
+    'a payTo with a slot left, by hand associated with others',
+    undefined,
+    { payTo: [], autoAssociations: 1, pages: [[HOLDING, HOLDING]] },
+  ],
+  [
+    'a payTo whose slots are used up',
+    own('pay_to_not_associated'),
+    { payTo: [], autoAssociations: 2, pages: [[automatic, automatic]] },
+  ],
+  [
+    'a payTo whose slots are used up on the next page',
+    own('pay_to_not_associated'),
+    { payTo: [], autoAssociations: 2, pages: [[automatic], [automatic]] },
+  ],
+  ['a frozen payer', own('token_frozen'), { payer: [{ ...HOLDING, freeze_status: 'FROZEN' }] }],
+  ['a frozen payTo', own('token_frozen'), { payTo: [{ ...HOLDING, freeze_status: 'FROZEN' }] }],
+  ['a payTo without KYC', own('token_frozen'), { payTo: [{ ...HOLDING, kyc_status: 'REVOKED' }] }],
+  ['a paused token', own('token_paused'), { token: { pause_status: 'PAUSED' } }],
+  ['a deleted token', 'invalid_asset', { token: { deleted: true } }],
+  ['an NFT', 'invalid_asset', { token: { type: 'NON_FUNGIBLE_UNIQUE', decimals: '0' } }],
+  ['a fraction from the credit', own('token_takes_fee'), fees({ fractional_fees: [fraction] })],
+  [
+    'a fraction that the payer pays besides',
+    undefined,
+    fees({ fractional_fees: [{ ...fraction, net_of_transfers: true }] }),
+  ],
+  [
+    'a fraction that payTo collects, and so does not pay',
+    undefined,
+    fees({ fractional_fees: [{ ...fraction, collector_account_id: PAY_TO }] }),
+  ],
+  [
+    'a fraction where payTo is the treasury, which pays none',
+    undefined,
+    { token: { treasury_account_id: PAY_TO, custom_fees: { fractional_fees: [fraction] } } },
+  ],
+  [
+    'a fixed fee in the token that payTo collects, and so gets more',
+    own('token_takes_fee'),
+    fees({ fixed_fees: [{ collector_account_id: PAY_TO, denominating_token_id: ASSET }] }),
+  ],
+  [
+    'a fixed fee in HBAR that payTo collects',
+    undefined,
+    fees({ fixed_fees: [{ collector_account_id: PAY_TO, denominating_token_id: null }] }),
+  ],
+])('X25: %s', async (_name, reason, ledger) => {
+  expect(await judge(ledger)).toBe(reason)
+})
+
+test('X25: a token that nobody knows', async () => {
+  fixture.server.answer = (_body, url) =>
+    url.includes('/accounts/')
+      ? { status: 200, body: '{"tokens":[]}' }
+      : { status: 404, body: '{}' }
+  const payment = { amount: 1n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
+  expect(await judgeTokenPayment(fixture.mirror, payment)).toBe('invalid_asset')
+})
+
+test('X25: a mirror node that does not answer decides nothing', async () => {
+  fixture.answer({}, 500)
+  const payment = { amount: 1n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
+  await expect(judgeTokenPayment(fixture.mirror, payment)).rejects.toMatchObject({
+    name: 'LedgerUnavailable',
+  })
+})
