@@ -170,6 +170,17 @@ export function checkpointFile({
   }
 }
 
+/** Renews the files of journals that have grown. */
+export const renewGrown =
+  <Name extends string>(
+    files: Readonly<Record<Name, Pick<CheckpointFile, 'renew'>>>,
+    heads: { reader(name: Name): () => Head },
+    onProblem: (error: unknown) => void,
+  ) =>
+  (grown: readonly Name[]): void => {
+    for (const name of grown) files[name].renew(heads.reader(name), onProblem)
+  }
+
 /** The name may differ if its ending is the same: a service's address can change. */
 function openOwnNote(
   note: string,

@@ -4,7 +4,7 @@
  * migratePostgresStore.
  */
 import { type CompactRange, createCompactRange } from '@tallystick/hashchain'
-import { type CheckpointFile, requireContinued } from './checkpoint-file.ts'
+import { type CheckpointFile, renewGrown, requireContinued } from './checkpoint-file.ts'
 import { eachJournal, eachJournalInTurn, LEAVES_PER_READ, openCommittedJournal } from './journal.ts'
 import { PostgresCommit } from './postgres-commit.ts'
 import { PostgresConnection, type PostgresQuery, type PostgresRun } from './postgres-connection.ts'
@@ -117,7 +117,7 @@ async function openReader<Name extends string>(
     const journals = eachJournal(kind, ({ table }, name) =>
       openCommittedJournal(rows, {
         table: `${schema}.${table}`,
-        head: () => heads.now()[name],
+        head: heads.reader(name),
         file: files[name],
       }),
     )
@@ -179,6 +179,7 @@ async function openWriter<Name extends string, Memory, Needs>(
       eachJournal(kind, (_, name) => (found[name].size > known[name].size ? found : known)[name]),
     )
   }
+  const renew = renewGrown(reader.checkpointFiles, heads, onProblem)
   const commit = new PostgresCommit<Name, Memory, Needs>({
     kind,
     connection: connect(),
@@ -187,8 +188,7 @@ async function openWriter<Name extends string, Memory, Needs>(
     heads: heads.now,
     onCommitted: (found, adopt) => {
       const grown = takeNewer(found)
-      for (const name of grown)
-        reader.checkpointFiles[name].renew(() => heads.now()[name], onProblem)
+      renew(grown)
       heads.attempt(adopt)
       heads.tell(grown)
     },
@@ -220,13 +220,13 @@ async function openWriter<Name extends string, Memory, Needs>(
   let closing: Promise<void> | undefined
   return {
     ...reader,
-    write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
+    write: queue.write,
     writeRows: (run, durability) => ownRows.transaction(run, durability),
     note: async (text, values) => {
       await ownRows.transaction((query) => query(text, values), 'relaxed')
     },
     catchUp: () => catchUp(),
-    onGrown: (listener) => heads.onGrown(() => listener()),
+    onGrown: heads.onGrown,
     close: () => (closing ??= close()),
   }
 }

@@ -1,8 +1,9 @@
 /**
  * The appending half of the store on SQLite. A group is read and decided without a lock, then written in one synchronous step;
  * if another connection has committed meanwhile, it is decided again under the file's lock. Where several processes write all
- * the time, it is decided under the lock at once.
+ * the time, it is decided under the lock at once. Who commits here also knows which changes of the file are not its own.
  */
+import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { eachJournal, type GrowingJournal, joinPeaks, LEAVES_PER_NODE } from './journal.ts'
 import { type Ask, explainSqlite, isOfSqlite, openSqliteRows } from './sqlite-connection.ts'
@@ -30,7 +31,6 @@ type SqliteCommitOptions<Name extends string, Memory, Needs> = {
   readonly heads: KnownHeads<Name>
   readonly opening: {
     readonly memory: GroupMemory<Name, Memory, Needs>
-    readonly aroundCommit?: (commit: () => void) => void
     readonly runMs?: number
     readonly onProblem?: ((error: unknown) => void) | undefined
   }
@@ -44,6 +44,9 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   /** SQLite's count of other connections' commits. */
   #seenVersion: number | undefined
   #isRelaxed = false
+  /** How the file was at the last look or own commit; undefined while nobody asks. */
+  #outline: string | undefined
+  #outsideChanges = 0
 
   constructor(options: SqliteCommitOptions<Name, Memory, Needs>) {
     this.#options = options
@@ -53,7 +56,19 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   }
 
   /** Notices what another process has committed. */
-  catchUp(): void {
+  readonly catchUp = async (): Promise<void> => this.#takeUp()
+
+  /** A different text once anything but the commits made here has changed the file. The first call begins to watch. */
+  readonly outsideMark = (): string => {
+    try {
+      this.#lookOutside()
+    } catch (error) {
+      throw this.#explain(error)
+    }
+    return String(this.#outsideChanges)
+  }
+
+  #takeUp(): void {
     const version = this.#readVersion()
     if (version === this.#seenVersion) return
     const heads = readStoredHeads(this.#options.ask, this.#options.kind)
@@ -82,7 +97,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   }
 
   async #attempt(writes: readonly Write<Name, Memory, Needs>[], isLocked: boolean): Promise<void> {
-    const { aroundCommit, memory } = this.#options.opening
+    const { memory } = this.#options.opening
     if (isLocked) this.#begin(writes)
     const group = await this.#decide(writes)
     if (!isLocked) {
@@ -91,8 +106,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
       if (this.#readVersion() !== this.#seenVersion) throw new Overtaken()
     }
     this.#save(group)
-    if (aroundCommit === undefined) this.#commitNow()
-    else aroundCommit(() => this.#commitNow())
+    this.#commitNow()
     this.#setRelaxed(false)
     // Only now is it so, for this process too.
     this.#heads.attempt(() => memory.adopt?.(group.memory, measureJournals(group.journals)))
@@ -104,7 +118,7 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   async #decide(
     writes: readonly Write<Name, Memory, Needs>[],
   ): Promise<Group<Name, Memory, Needs>> {
-    this.catchUp()
+    this.#takeUp()
     const { memory: groupMemory, runMs } = this.#options.opening
     const running = writes.filter(({ isRejected }) => !isRejected)
     const needs = running.flatMap((write) => (write.needs === undefined ? [] : [write.needs]))
@@ -148,7 +162,24 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
   }
 
   #commitNow(): void {
+    const isWatched = this.#outline !== undefined
+    // What others changed before is not this commit's.
+    if (isWatched) this.#lookOutside()
     this.#options.ask('COMMIT')
+    // If it cannot be read, the next look finds a change: what is committed is acknowledged (S12).
+    if (isWatched) this.#heads.attempt(() => void (this.#outline = this.#readOutline()))
+  }
+
+  #lookOutside(): void {
+    const outline = this.#readOutline()
+    if (this.#outline !== undefined && outline !== this.#outline) this.#outsideChanges += 1
+    this.#outline = outline
+  }
+
+  #readOutline(): string {
+    const path = this.#options.database.location()
+    const files = path === null ? [] : [path, `${path}-wal`]
+    return [this.#readVersion(), ...files.map(outlineFile)].join()
   }
 
   #rollBack(): void {
@@ -173,6 +204,12 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     const rows: readonly (readonly [number])[] = this.#options.ask('PRAGMA data_version')
     return rows[0]?.[0]
   }
+}
+
+/** A file's size and times; times of change cannot be set back, times of writing can. */
+function outlineFile(path: string): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? '-' : `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`
 }
 
 /** Stores what a group appended to a journal, and its head. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -169,10 +169,7 @@ describe.each([
   it('writes share a commit while each iteration brings more; a lone one and a relaxed one wait for nobody', async () => {
     let commits = 0
     const store = await openNotes(kind, {
-      aroundCommit: (commit) => {
-        commits += 1
-        commit()
-      },
+      memory: { ...SQLITE_COUNTS, adopt: () => void (commits += 1) },
     })
     const writes = [appendText(store, 'one'), appendText(store, 'two')]
     for (let at = 0; at < 20; at += 1) {
@@ -192,6 +189,22 @@ describe.each([
     await iteration()
     expect(commits).toBe(3)
     await Promise.all(relaxed)
+    await store.close()
+  })
+
+  it('its mark tells what others changed in the file from its own commits', async () => {
+    const store = await openNotes(kind)
+    const mark = store.outsideMark()
+    await appendText(store, 'one')
+    await store.note('DELETE FROM writers', [])
+    expect(store.outsideMark()).toBe(mark)
+    tinker((database) => database.exec("UPDATE notes SET text = 'two'"))
+    // The change came before it, and is not its own.
+    await appendText(store, 'three')
+    const changed = store.outsideMark()
+    expect(changed).not.toBe(mark)
+    utimesSync(databasePath, 0, 0)
+    expect(store.outsideMark()).not.toBe(changed)
     await store.close()
   })
 

@@ -6,7 +6,12 @@
  * writes its checkpoints at closing.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { type CheckpointFile, type CheckpointReading, requireContinued } from './checkpoint-file.ts'
+import {
+  type CheckpointFile,
+  type CheckpointReading,
+  renewGrown,
+  requireContinued,
+} from './checkpoint-file.ts'
 import { eachJournal, eachJournalInTurn, openCommittedJournal } from './journal.ts'
 import { besideDatabase, removeLeftDrafts } from './private-file.ts'
 import { nameKey, requireKeys } from './seal-keys.ts'
@@ -25,8 +30,6 @@ import { keepHeads, openWriteQueue } from './write-group.ts'
 
 export type SqliteStoreOpening<Name extends string, Memory, Needs> = StoreOpening & {
   readonly memory: GroupMemory<Name, Memory, Needs>
-  /** Runs each COMMIT, for who watches the file. */
-  readonly aroundCommit?: (commit: () => void) => void
   /** For tests of slow writes, milliseconds. */
   readonly runMs?: number
 }
@@ -37,6 +40,8 @@ export type SqliteStore<Name extends string, Memory, Needs> = Store<Name, Memory
   /** The connection that reads. */
   readonly reading: DatabaseSync
   readonly checkpointFiles: Readonly<Record<Name, CheckpointFile>>
+  /** A different text once anything but this store has changed the file. The first call begins to watch. */
+  readonly outsideMark: () => string
 }
 
 /** Takes the store's lock if its kind has one; throws the service's error at once if another process holds it. */
@@ -131,7 +136,7 @@ async function openOn<Name extends string, Memory, Needs>(
     const journals = eachJournal(kind, ({ table }, name) =>
       openCommittedJournal(reading.rows, {
         table,
-        head: () => heads.now()[name],
+        head: heads.reader(name),
         file: files[name],
       }),
     )
@@ -140,10 +145,7 @@ async function openOn<Name extends string, Memory, Needs>(
       else if (options.checkpoint !== 'unchecked')
         await requireContinued(readings[name], { journal: journals[name], noun }, kind)
     })
-    if (isAlone)
-      heads.onGrown((grown) => {
-        for (const name of grown) files[name].renew(() => heads.now()[name], onProblem)
-      })
+    if (isAlone) heads.onGrown(renewGrown(files, heads, onProblem))
     const queue = openWriteQueue<Name, Memory, Needs>({
       writesMax,
       Unavailable,
@@ -152,7 +154,7 @@ async function openOn<Name extends string, Memory, Needs>(
     const close = async (): Promise<void> => {
       try {
         await queue.close()
-        writer.catchUp()
+        await writer.catchUp()
         await eachJournalInTurn(kind, (_, name) =>
           isAlone ? files[name].flush() : keepCheckpoint(files[name], journals[name]),
         )
@@ -167,10 +169,11 @@ async function openOn<Name extends string, Memory, Needs>(
       journals,
       checkpointFiles: files,
       rows: reading.rows,
-      write: (run, needs) => queue.add(run, needs === undefined ? {} : { needs }),
-      note: (text, values) => queue.add(({ run }) => run(text, values), { durability: 'relaxed' }),
-      catchUp: async () => writer.catchUp(),
-      onGrown: (listener) => heads.onGrown(() => listener()),
+      write: queue.write,
+      note: queue.note,
+      catchUp: writer.catchUp,
+      outsideMark: writer.outsideMark,
+      onGrown: heads.onGrown,
       close,
     }
   } catch (error) {

@@ -89,34 +89,37 @@ export function openWriteQueue<Name extends string, Memory, Needs>(options: {
     working = undefined
   }
 
-  return {
-    add: <Result>(
-      run: (tx: Tx<Name, Memory>) => Promise<Result> | Result,
-      {
+  const add = <Result>(
+    run: (tx: Tx<Name, Memory>) => Promise<Result> | Result,
+    { durability, needs }: Pick<Write<Name, Memory, Needs>, 'durability' | 'needs'>,
+  ): Promise<Result> =>
+    new Promise<Result>((resolve, reject) => {
+      if (isClosed || waiting.length >= WAITING_WRITES_MAX) {
+        reject(new Unavailable(isClosed ? 'the store is closed' : 'too many writes are waiting'))
+        return
+      }
+      const write: Write<Name, Memory, Needs> = {
+        run,
         needs,
-        durability = 'synced',
-      }: { readonly needs?: Needs; readonly durability?: Durability },
-    ): Promise<Result> =>
-      new Promise<Result>((resolve, reject) => {
-        if (isClosed || waiting.length >= WAITING_WRITES_MAX) {
-          reject(new Unavailable(isClosed ? 'the store is closed' : 'too many writes are waiting'))
-          return
-        }
-        const write: Write<Name, Memory, Needs> = {
-          run,
-          needs,
-          durability,
-          resolve: () => resolve(write.result as Result),
-          reject: (error) => {
-            write.isRejected = true
-            reject(error)
-          },
-          isRejected: false,
-          result: undefined,
-        }
-        waiting.push(write)
-        working ??= work()
-      }),
+        durability,
+        resolve: () => resolve(write.result as Result),
+        reject: (error) => {
+          write.isRejected = true
+          reject(error)
+        },
+        isRejected: false,
+        result: undefined,
+      }
+      waiting.push(write)
+      working ??= work()
+    })
+
+  return {
+    write: <Result>(run: (tx: Tx<Name, Memory>) => Promise<Result> | Result, needs?: Needs) =>
+      add(run, { durability: 'synced', needs }),
+    /** Runs a statement by itself. */
+    note: (text: string, values: readonly unknown[]) =>
+      add<void>(({ run }) => run(text, values), { durability: 'relaxed', needs: undefined }),
     /** Commits what waits, and takes no more. */
     close: async (): Promise<void> => {
       isClosed = true
@@ -329,6 +332,8 @@ export function keepHeads<Name extends string>(
   return {
     attempt,
     now: (): Heads<Name> => heads,
+    /** Reads a journal's head, as it is then. */
+    reader: (name: Name) => (): CompactRange => heads[name],
     /** Returns the names of those that grew. */
     take: (found: Heads<Name>): readonly Name[] => {
       const before = heads

@@ -1,9 +1,7 @@
 // The record store on SQLite: how its file is opened, written to and erased from. The rest is record-engine.ts.
 
-import { type BigIntStats, statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import {
-  askOn,
   openSqliteFile,
   openSqliteRows,
   openSqliteStore,
@@ -13,7 +11,7 @@ import {
 } from '@tallystick/journal-store'
 import { type RecordStore, RecordStoreUnavailable } from '../../domain/record-store.ts'
 import type { Audience } from '../../wire/audience.ts'
-import { guarded, guardedNow, RECORDS } from '../schemas/sqlite-record-database.ts'
+import { guarded, RECORDS } from '../schemas/sqlite-record-database.ts'
 import { type MarkedStore, reconcileErasures } from './chain-erasure.ts'
 import {
   createRecordReader,
@@ -59,16 +57,10 @@ async function inTransaction<Result>(
 export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Promise<RecordStore> =>
   openWithKeys(options, async (keys) => {
     const { clock, pagesMax, random } = options
-    let watch: ReturnType<typeof watchSqliteFile> | undefined
     const store = await openSqliteStore(RECORDS, {
       ...options,
       keyRing: keys?.ownRing,
       memory: rememberRecords(sqliteSource, clock),
-      aroundCommit: (commit) => {
-        watch?.beforeOwnCommit()
-        commit()
-        watch?.afterOwnCommit()
-      },
     })
     const { database } = store
     const source = sqliteSource(store.rows)
@@ -79,16 +71,8 @@ export const openSqliteRecordStore = (options: SqliteRecordStoreOptions): Promis
         transaction: (run) => inTransaction(database, run),
       })
     }
-    watch = watchSqliteFile(database, options.databasePath)
-    const { mark } = watch
     if (pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${pagesMax}`)
-    const engine = {
-      ...store,
-      source,
-      writing: { clock, random },
-      outsideMark: () => guardedNow(mark),
-    }
-    return createRecordStore(engine, keys)
+    return createRecordStore({ ...store, source, writing: { clock, random } }, keys)
   })
 
 /**
@@ -125,51 +109,3 @@ export const withSqliteRecords = guarded(
     }
   },
 )
-
-const IN_MEMORY = ':memory:'
-
-/** A file's size and times; times of change cannot be set back, times of writing can. */
-function outlineOf(path: string): string {
-  const found: BigIntStats | undefined = statSync(path, { bigint: true, throwIfNoEntry: false })
-  if (found === undefined) return '-'
-  const { ctimeNs, ino, mtimeNs, size } = found
-  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
-}
-
-/** Watches the database of an open connection. */
-function watchSqliteFile(database: DatabaseSync, path: string) {
-  const ask = askOn(database)
-  const paths = path === IN_MEMORY ? [] : [path, `${path}-wal`]
-  const outline = (): string => [ask('PRAGMA data_version')[0], ...paths.map(outlineOf)].join()
-  let changes = 0
-  let isCommitting = false
-  let own = outline()
-  const look = (): void => {
-    const now = outline()
-    if (now === own) return
-    own = now
-    changes += 1
-  }
-  return {
-    /** A different text once anything else changed the database. */
-    mark: (): string => {
-      look()
-      return String(changes)
-    },
-    /** Call before a commit, so that others' earlier changes do not count as this process's. */
-    beforeOwnCommit: (): void => {
-      look()
-      isCommitting = true
-    },
-    /** Each writer of a group calls it; the first one's look is enough. */
-    afterOwnCommit: (): void => {
-      if (!isCommitting) return
-      isCommitting = false
-      try {
-        own = outline()
-      } catch {
-        // The write is durable and its answer waits for nothing (S12); the next look finds a change.
-      }
-    },
-  }
-}

@@ -59,4 +59,4 @@ export const RECORDS = {
   acceptCommand: 'care accept-backup',
 } as const satisfies SqliteKind<Audience>
 
-export const { guarded, guardedNow } = createGuards(RecordStoreUnavailable)
+export const { guarded } = createGuards(RecordStoreUnavailable)
