@@ -134,7 +134,7 @@ export function createPaymentGate(options: PaymentGateOptions) {
     },
     /**
      * Resumes every reservation that a process which ended left open (X9), using the job that `makeJob` makes from its
-     * `request`. One without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
+     * `request`, at once or by a promise. One without a job stays open and keeps its payer waiting. Each payment is looked up on the ledger, never
      * settled again. Resolves once each has an outcome or continues in the background. Calls may be served meanwhile:
      * open reservations block from the moment the store is opened. Call it again and again where processes share a store:
      * what runs here, or was resumed a minute ago, is left alone. Throws what the store's `open` throws.
@@ -166,6 +166,8 @@ function challengeProblem(
 
 /** How long a reservation that was resumed, and stayed open, is left alone, milliseconds: why it did is in the log, and will be again. */
 const RESUMED_AGAIN_MS = 60_000
+
+type Made<Prepared, Answer, Declined> = PaidJob<Prepared, Answer, Declined> | undefined
 
 function createResume(gate: {
   readonly schemes: readonly PaymentScheme[]
@@ -210,13 +212,15 @@ function createResume(gate: {
   }
 
   return async <Prepared, Answer, Declined>(
-    makeJob: (reservation: Reservation) => PaidJob<Prepared, Answer, Declined> | undefined,
+    makeJob: (
+      reservation: Reservation,
+    ) => Made<Prepared, Answer, Declined> | Promise<Made<Prepared, Answer, Declined>>,
     hear?: (resumed: Resumed) => void,
   ): Promise<void> => {
     const resume = async (reservation: Reservation): Promise<Resumed> => {
       try {
         const { payment } = reservation
-        const job = makeJob(reservation)
+        const job = await makeJob(reservation)
         if (job === undefined) return { reservation, end: 'left_open' }
         const scheme = findScheme(schemes, payment.network)
         const whole = wholeJob(job, scheme)

@@ -13,7 +13,7 @@ import { gradeExample } from '../wire/examples.ts'
 import { resumeSales } from './resume-sales.ts'
 
 type Jobs = Parameters<typeof resumeSales>[0]['gate']['resumeOpen']
-type Job = ReturnType<Parameters<Jobs>[0]>
+type Job = Awaited<ReturnType<Parameters<Jobs>[0]>>
 
 const reservation = (request: string | undefined): Reservation => ({
   paymentId: 'p',
@@ -41,23 +41,31 @@ const reservation = (request: string | undefined): Reservation => ({
 async function jobFor(request: string | undefined) {
   const fixture = createGraderFixture()
   const made: (Job | undefined)[] = []
+  const longWork = createLongWork({ slates: fixture.grader, store: fixture.store, cpuMs: () => 0 })
+  const read: unknown[] = []
   const held = reservation(request)
   await resumeSales(
     {
       grader: fixture.grader,
-      longWork: createLongWork({ slates: fixture.grader, store: fixture.store, cpuMs: () => 0 }),
+      longWork: {
+        ...longWork,
+        readAudit(body) {
+          read.push(body)
+          return longWork.readAudit(body)
+        },
+      },
       report: () => undefined,
       gate: {
         // Only what the gate requests; packages/x402 tests what it does with the answer.
         async resumeOpen(jobOf, hear) {
-          made.push(jobOf(held))
+          made.push(await jobOf(held))
           hear?.({ reservation: held, end: 'paid' } satisfies Resumed)
         },
       },
     },
     () => undefined,
   )
-  return { ...fixture, held, job: made[0] }
+  return { ...fixture, held, job: made[0], read }
 }
 
 describe('what an earlier process left open', () => {
@@ -100,13 +108,22 @@ describe('what an earlier process left open', () => {
     expect(kept?.seq).toBeUndefined()
   })
 
+  test('an audit is read by the thread of long work, as at its doors', async () => {
+    const body = { picks: [gradeExample.pick] }
+    const { held, job, read } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`)
+    expect(read).toEqual([body])
+    expect(await job?.prepare(held.payment, held.request)).toMatchObject({
+      prepared: { answer: { picks: 1 } },
+    })
+  })
+
   test('without a request was only looked up: nothing is given for it', async () => {
     const { held, job } = await jobFor(undefined)
     expect(await job?.mayHonour(held.payment)).toBe(false)
     expect(() => job?.prepare(held.payment)).toThrow('not honoured')
   })
 
-  test.each(['bet 1 {}', 'grade 1 {"pick":{"tip":1}}', 'grade x {}'])(
+  test.each(['bet 1 {}', 'grade 1 {"pick":{"tip":1}}', 'audit 1 {"picks":[1]}', 'grade x {}'])(
     'stays open if this version does not understand it: %s',
     async (request) => {
       expect((await jobFor(request)).job).toBeUndefined()

@@ -27,9 +27,9 @@ export async function resumeSales(
   deps: SaleDeps & { readonly gate: Pick<PaymentGate, 'resumeOpen'> },
   hear: (resumed: Resumed) => void,
 ): Promise<void> {
-  await deps.gate.resumeOpen((reservation) => {
+  await deps.gate.resumeOpen(async (reservation) => {
     if (reservation.request === undefined) return nothingToGive(reservation)
-    const sale = readKeptSale(reservation.request)
+    const sale = await readKeptSale(deps.longWork, reservation.request)
     // Perhaps paid, but unreadable to this version: left open for a version that can read it.
     if (sale === undefined) return undefined
     // As reserved: a newer version may write the same request in another order.

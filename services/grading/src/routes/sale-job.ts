@@ -32,7 +32,7 @@ export type PreparedSale = {
 
 export type SaleDeps = {
   readonly grader: Pick<Grader, 'grade' | 'release' | 'keepAudit'>
-  readonly longWork: Pick<LongWork, 'audit'>
+  readonly longWork: Pick<LongWork, 'audit' | 'readAudit'>
   /** Called for each sale once its answer exists. */
   readonly report: (sold: Sold) => void
 }
@@ -42,7 +42,6 @@ export type SaleDoor = 'http' | 'mcp'
 
 /** What both doors sell through. */
 export type SaleDoorDeps = SaleDeps & {
-  readonly longWork: Pick<LongWork, 'audit' | 'readAudit'>
   readonly gate: PaymentGate
   /** What is on sale; undefined while the network's token is not the configured one. */
   readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
@@ -83,10 +82,14 @@ const readReceivedAt = (text: string | undefined): number | undefined => {
 }
 
 /** A kept sale as requested; undefined for any other text. */
-export function readKeptSale(text: string): AskedSale | undefined {
+export async function readKeptSale(
+  longWork: ReadsAudits,
+  text: string,
+): Promise<AskedSale | undefined> {
   const match = KEPT_SALE.exec(text)
   if (match === null) return undefined
-  const read = readSale(match[1] as SaleKind, JSON.parse(text.slice(match[0].length)))
+  const body: unknown = JSON.parse(text.slice(match[0].length))
+  const read = await readSold(longWork, match[1] as SaleKind, body)
   if (read.kind !== 'asked') return undefined
   return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
 }
@@ -204,9 +207,11 @@ export function readSale(kind: SaleKind, body: unknown): ReadSale {
   return kind === 'grade' ? readGrade(body) : readAudit(body)
 }
 
+type ReadsAudits = Pick<LongWork, 'readAudit'>
+
 /** Reads a body as `readSale` does, an audit's on the thread of long work. */
 export async function readSold(
-  longWork: Pick<LongWork, 'readAudit'>,
+  longWork: ReadsAudits,
   kind: SaleKind,
   body: unknown,
 ): Promise<ReadSale<SoldRequest>> {
