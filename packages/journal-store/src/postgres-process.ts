@@ -7,7 +7,7 @@ import { keepBeating } from './heartbeat.ts'
 import { FORGOTTEN_MS, type ProcessPlace } from './lease.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
-import type { PostgresStoreKind } from './postgres-store-kind.ts'
+import { findSchemaFault, type PostgresStoreKind } from './postgres-store-kind.ts'
 import type { SqlQuery } from './sql-connection.ts'
 
 /** An answer that took longer says too little of the database's clock: half of it may be the error, milliseconds. */
@@ -28,7 +28,10 @@ export async function requireNobody(query: SqlQuery, schema: string): Promise<vo
   await query(`SELECT ${schema}.require_nobody($1 * interval '1 ms')`, [FORGOTTEN_MS])
 }
 
-/** Opens it; resolves once it was seen, or could not be. */
+/**
+ * Opens it; resolves once it was seen, or could not be. Whoever contracts the schema waits for all who were seen, so each new
+ * one looks at the schema behind its row: one that was away while it was contracted shuts the door.
+ */
 export async function openPostgresProcess(
   door: PostgresDoor,
   { migrations, schema }: Pick<PostgresStoreKind<string>, 'migrations' | 'schema'>,
@@ -41,10 +44,12 @@ export async function openPostgresProcess(
   let aheadMs: number | undefined
   const see = async (): Promise<boolean> => {
     const askedMs = nowMs()
-    const [row] = await connection.transaction(
-      (query) => query<Seen>(SEE, [id, isNew, FORGOTTEN_MS, migrations.length]),
-      'relaxed',
-    )
+    const [row] = await connection.transaction(async (query, rows) => {
+      const found = await query<Seen>(SEE, [id, isNew, FORGOTTEN_MS, migrations.length])
+      const fault = isNew ? await findSchemaFault(rows, { migrations, schema }) : undefined
+      if (fault !== undefined) door.shut(fault)
+      return found
+    }, 'relaxed')
     const tookMs = nowMs() - askedMs
     if (row !== undefined && (aheadMs === undefined || tookMs <= MEASURED_MS_MAX))
       aheadMs = row.unix_ms - (askedMs + tookMs / 2)

@@ -115,7 +115,11 @@ export async function findSchemaFault(
   const { contracted, version } = await readSchemaVersion(rows, schema)
   const known = migrations.length
   if (version === known || (version === known + 1 && contracted <= known)) return undefined
-  return `its schema is ${version}, that of this program ${known}: migrate it`
+  const cure =
+    version < known
+      ? 'migrate it'
+      : 'it opens the next one, too, but only until that is contracted: start a newer release'
+  return `its schema is ${version}, that of this program ${known}: ${cure}`
 }
 
 type Versions = Awaited<ReturnType<typeof readSchemaVersion>>

@@ -53,14 +53,14 @@ describe.skipIf(postgresMissing !== undefined)(
     const migrate = (kind: typeof OLD, part?: 'contract') =>
       migratePostgresStore(kind, notesOptions(owner, ':memory:'), part)
     /** A process of a release; `end` is its orderly end. */
-    const serve = async (kind: typeof OLD, name: string) => {
+    const serve = async (kind: typeof OLD, name: string, toldOf = onProblem) => {
       const options = notesOptions(url, join(folder, name))
       const door = new PostgresDoor({ ...options, Unavailable: NotesUnavailable })
-      const place = await openPostgresProcess(door, kind, { onProblem })
+      const place = await openPostgresProcess(door, kind, { onProblem: toldOf })
       endings.push(() => place.close())
       const store = await openPostgresStore(kind, { ...options, door })
       endings.push(() => store.close())
-      return { store, end: () => Promise.all([place.close(), store.close()]) }
+      return { place, store, end: () => Promise.all([place.close(), store.close()]) }
     }
     beforeAll(() => {
       server = startPostgres()
@@ -114,8 +114,19 @@ describe.skipIf(postgresMissing !== undefined)(
       await migrate(NEXT, 'contract')
       await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 2, that of this program 1/)
       await migrate(AFTER_NEXT)
-      await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 3/)
+      await expect(serve(OLD, 'old')).rejects.toThrow(/its schema is 3.*: start a newer release/)
       await (await serve(NEXT, 'next')).end()
+    })
+
+    it('a process of the old release that was forgotten, and wakes once the schema is contracted, writes no more', async () => {
+      await migrate(OLD)
+      const { place, store } = await serve(OLD, 'old', () => undefined)
+      await migrate(NEXT)
+      await runSql(owner, 'DELETE FROM notes.processes')
+      await migrate(NEXT, 'contract')
+      await place.beat().catch(() => undefined)
+      await expect(appendText(store, 'a late note')).rejects.toThrow(/its schema is 2/)
+      await expect(runSql(owner, 'TABLE notes.processes')).resolves.toMatchObject({ rows: [] })
     })
 
     it('a journal that gets another column is appended to as before until the schema is contracted, and then no more', async () => {
