@@ -37,9 +37,9 @@ export type ClusterDatabase = {
   readonly adminUrl: string
 }
 
-export async function startCareCluster(database: ClusterDatabase) {
+export async function startCareCluster(database: ClusterDatabase, count = PROCESSES) {
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-cluster-'))
-  const ports = await Promise.all(Array.from({ length: PROCESSES }, () => freePort()))
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()))
   const proxy = await startProxy(ports)
   const environment = {
     HOST: '127.0.0.1',
@@ -61,8 +61,9 @@ export async function startCareCluster(database: ClusterDatabase) {
     printError: print,
   })
   if (migrated !== 0) throw new Error(printed.join('\n'))
-  const start = (at: number) =>
-    startServiceProcess([MAIN], {
+  /** `words` are Node's own. */
+  const start = (at: number, words: readonly string[] = []) =>
+    startServiceProcess([...words, MAIN], {
       ...environment,
       PORT: String(ports[at]),
       DATABASE_PATH: join(folder, `care-${at}.db`),
@@ -88,6 +89,14 @@ export async function startCareCluster(database: ClusterDatabase) {
         running[at] = start(at)
         return running[at].url()
       })
+      await untilReady(at)
+    },
+    /** One is told to end, and another, with words for Node, begins once it has. */
+    async replace(at: number, words: readonly string[]): Promise<void> {
+      running[at]?.kill('SIGTERM')
+      await running[at]?.ended
+      running[at] = start(at, words)
+      await running[at].url()
       await untilReady(at)
     },
     untilAllReady: async () => void (await Promise.all(ports.map((_, at) => untilReady(at)))),

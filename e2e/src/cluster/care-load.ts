@@ -23,7 +23,7 @@ const chainUri = (at: number): string => `care://chain-${at}/note`
 const fetchSoon = (url: string, options: RequestInit): Promise<Response> =>
   fetch(url, { ...options, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
 
-/** Writes until it ends. */
+/** Writes until it ends; what it has seen so far is in `seen`. */
 export async function runWriter(
   care: Care,
   load: {
@@ -32,8 +32,8 @@ export async function runWriter(
     readonly pauseMs: number
     readonly ended: AbortSignal
   },
+  seen: WriteSeen[] = [],
 ): Promise<readonly WriteSeen[]> {
-  const seen: WriteSeen[] = []
   for (let turn = 0; !load.ended.aborted; turn += 1) {
     const chain = turn % load.chains
     const value = `${load.name} ${turn}`

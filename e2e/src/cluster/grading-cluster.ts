@@ -66,14 +66,14 @@ const CHECKPOINT = { CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64') }
 
 type SignedPayment = Parameters<typeof sendUntilAnswered>[1]
 
-export async function startGradingCluster(database: ClusterDatabase) {
+export async function startGradingCluster(database: ClusterDatabase, count = PROCESSES) {
   const fixture = await startXLayerFixture()
   await fillLedger(fixture, database)
-  const ports = await Promise.all(Array.from({ length: PROCESSES }, () => freePort()))
+  const ports = await Promise.all(Array.from({ length: count }, () => freePort()))
   const proxy = await startProxy(ports)
   const processes = await startProcesses(fixture, {
     ledger: database,
-    count: PROCESSES,
+    count,
     change: (machine) => ({ ...CHECKPOINT, PORT: String(ports[machine]), BASE_URL: proxy.url }),
   })
   const { sign } = xlayerCalls(() => fixture)
@@ -138,6 +138,11 @@ export async function startGradingCluster(database: ClusterDatabase) {
     async killAndRestart(at: number): Promise<void> {
       await processes.kill(at)
       await untilStarted(() => processes.start(at))
+    },
+    /** One is told to end, and another, with words for Node, begins once it has. */
+    async replace(at: number, words: readonly string[]): Promise<void> {
+      await processes.kill(at, 'SIGTERM')
+      await processes.start(at, words)
     },
     async stop(): Promise<void> {
       await processes.end()

@@ -28,14 +28,15 @@ export async function startProcesses(
   const cluster = (started += 1)
   const all: Started[] = []
   const live = new Map<number, { readonly process: Started; readonly url: string }>()
-  const start = async (machine: number): Promise<void> => {
-    const process = startGradingProcess(
-      fixture.environment(`machine-${cluster}-${machine}`, {
-        DATABASE_URL: ledger.url,
-        CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64'),
-        ...change(machine),
-      }),
-    )
+  const environment = (machine: number): Readonly<Record<string, string>> =>
+    fixture.environment(`machine-${cluster}-${machine}`, {
+      DATABASE_URL: ledger.url,
+      CHECKPOINT_KEY: Buffer.alloc(32, 3).toString('base64'),
+      ...change(machine),
+    })
+  /** `words` are Node's own. */
+  const start = async (machine: number, words: readonly string[] = []): Promise<void> => {
+    const process = startGradingProcess(environment(machine), words)
     all.push(process)
     const url = await process.url()
     await until(async () => (await fetch(`${url}/ready`)).status === 200)
@@ -48,11 +49,11 @@ export async function startProcesses(
     signal: (machine: number, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void =>
       live.get(machine)?.process.kill(signal),
     output: (machine: number): string => live.get(machine)?.process.output() ?? '',
-    /** Ends it without a word. */
-    async kill(machine: number): Promise<void> {
+    /** Ends it without a word, or as it ends when it is told to. */
+    async kill(machine: number, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
       const killed = live.get(machine)
       live.delete(machine)
-      killed?.process.kill('SIGKILL')
+      killed?.process.kill(signal)
       await killed?.process.ended
     },
     start,
