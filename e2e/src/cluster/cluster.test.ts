@@ -90,7 +90,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
   let access: AccessCluster
   beforeAll(async () => {
     const startingAccess = startAccessCluster()
-    trio = await startTrio()
+    trio = await startTrio({ isIsolated: FORM.hasAllFaults })
     const database = { url: trio.url, adminUrl: trio.primaryUrl() }
     ;[care, grading, access] = await Promise.all([
       startCareCluster(database),
@@ -110,6 +110,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
     const probed: WriteSeen[] = []
     const figures: FaultFigure[] = []
     const failovers: Record<string, object> = {}
+    let lagBytes = { receiving: 0, replaying: 0 }
     let silences: object | undefined
     /** When a write that begins with the fault is acknowledged, and the first grade that is asked for after it. */
     const onFault = async (what: string): Promise<void> => {
@@ -133,7 +134,12 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
     const stop = (service: Parameters<typeof faults.stopAndWake>[0], at: number) =>
       faults.stopAndWake(service, { at, ms: STOPPED_MS })
     const all = [
-      () => failPrimary('killed'),
+      async () => {
+        const measure = await trio.lag()
+        await onFault('standbys lag')
+        lagBytes = await measure()
+        await failPrimary('killed')
+      },
       () => stop(care, 2),
       () => stop(grading, 2),
       () => failPrimary('frozen'),
@@ -202,6 +208,8 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
       calls: countStatuses(calls),
       killed,
       failovers,
+      'servers are behind': trio.cables,
+      'standbys lagged, bytes': lagBytes,
       'streams of a stopped process': silences,
     })
     console.table(describeFaults(figures, load.grades))
@@ -209,6 +217,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
     while ((await judge()).length > 0 && Date.now() < untilMs) await pause(1_000)
     expect(await judge()).toEqual([])
     expect(probed.filter(({ outcome }) => outcome.kind !== 'acknowledged')).toEqual([])
+    expect(Math.min(lagBytes.receiving, lagBytes.replaying)).toBeGreaterThan(0)
     expect(acknowledged).toBeGreaterThan(probed.length)
     expect(reads.length).toBeGreaterThan(probed.length)
     // Of those who bought amid the faults some were answered only after them.

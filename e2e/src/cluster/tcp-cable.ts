@@ -23,6 +23,7 @@ export async function startCable(socketPath: string) {
   })
   const port = await readPort(server)
   return {
+    host: '127.0.0.1',
     port,
     cut: (): void => {
       isCut = true

@@ -124,9 +124,19 @@ function runProgram(folder: string, command: ServerCommand): void {
   if (ended.status !== 0) throw new Error(`${command[0]}: ${String(ended.stderr ?? ended.error)}`)
 }
 
-/** Runs it; resolves once it has ended. */
-export async function startProgram(folder: string, command: ServerCommand): Promise<void> {
-  const child = spawn(...programCall(folder, command))
+/** Runs it, in a network namespace if one is named, for which this user is root; resolves once it has ended. */
+export async function startProgram(
+  folder: string,
+  command: ServerCommand,
+  namespace?: string,
+): Promise<void> {
+  const [program, words, options] = programCall(folder, command)
+  const { gid, uid, ...rest } = options
+  const entered = [`--net=/run/netns/${namespace}`, `--setuid=${uid}`, `--setgid=${gid}`, program]
+  const child =
+    namespace === undefined
+      ? spawn(program, words, options)
+      : spawn('nsenter', [...entered, ...words], rest)
   let errors = ''
   child.stderr?.on('data', (text) => (errors += String(text)))
   child.stdout?.resume()

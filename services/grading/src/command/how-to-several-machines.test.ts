@@ -6,6 +6,16 @@ import { howToMissing, openHowTo, skipWord, socketUrl } from './how-to-shell.fix
 const SERVERS = ['one', 'two', 'three'] as const
 const PORTS = { one: 5432, two: 5433, three: 5435 } as const
 
+/** A standby is away for two segments of the log more than a bound of three allows; each commit waits for the other one. */
+const FALL_BEHIND = `
+pg_ctl -D "$TWO" -m immediate stop
+psql "$ONE_URL" -c "ALTER SYSTEM SET max_slot_wal_keep_size = '48MB'" -c 'SELECT pg_reload_conf()'
+for segment in 1 2 3 4 5; do
+  psql "$ONE_URL" -c "SELECT pg_logical_emit_message(true, 'a', 'commit')" -c 'SELECT pg_switch_wal()'
+done
+psql "$ONE_URL" -c "SELECT pg_logical_emit_message(true, 'a', 'commit')" -c CHECKPOINT
+psql "$ONE_URL" -c "ALTER SYSTEM SET max_slot_wal_keep_size = '10GB'" -c 'SELECT pg_reload_conf()'`
+
 const openPage = () =>
   openHowTo('several-machines.md', (server) =>
     Object.fromEntries(
@@ -29,7 +39,7 @@ test.skipIf(howToMissing !== undefined)(
   async () => {
     page = openPage()
     const { importMatch, reader, server, serverFolder } = page
-    const [first, standbys, stop, promote, follow, rewind, ...others] = page.blocks
+    const [first, standbys, lag, copyAnew, stop, promote, follow, rewind, ...others] = page.blocks
     if (rewind === undefined || others.length > 0) throw new Error('the how-to has other blocks')
     const DATABASE_URL = socketUrl(serverFolder, {
       role: 'grading_app',
@@ -40,6 +50,11 @@ test.skipIf(howToMissing !== undefined)(
     reader('DATABASE_URL="$ONE_URL" grading migrate')
     standbys?.()
     await importMatch('one', { DATABASE_URL })
+    expect(lag?.()).toMatch(/^three\|streaming\|reserved\|.*\ntwo\|streaming\|reserved\|/)
+    server(FALL_BEHIND)
+    await importMatch('away', { DATABASE_URL })
+    expect(lag?.()).toMatch(/^three\|streaming\|reserved\|.*\ntwo\|away\|lost\|\n/)
+    copyAnew?.()
     stop?.()
     expect(promote?.()).toMatch(/two\|[0-9A-F]+\/[0-9A-F]+\nthree\|[0-9A-F]+\/[0-9A-F]+/)
     // The promoted one keeps the rule: alone it acknowledges nothing.
@@ -49,7 +64,7 @@ test.skipIf(howToMissing !== undefined)(
     await importMatch('two', { DATABASE_URL })
     rewind()
     await importMatch('three', { DATABASE_URL })
-    expect(verify()).toMatch(/INTACT: 3 entries/)
+    expect(verify()).toMatch(/INTACT: 4 entries/)
     // And the next failover finds the rule again, whoever is promoted.
     for (const name of ['ONE', 'TWO', 'THREE'])
       expect(server(`psql "$${name}_URL" -Atc 'SHOW synchronous_standby_names'`)).toBe(
@@ -61,6 +76,6 @@ test.skipIf(howToMissing !== undefined)(
       echo "primary_conninfo = '$REACH_ONE application_name=two'" >> "$TWO/postgresql.auto.conf"
       pg_ctl -D "$TWO" reload`)
     await importMatch('four', { DATABASE_URL })
-    expect(verify()).toMatch(/INTACT: 4 entries/)
+    expect(verify()).toMatch(/INTACT: 5 entries/)
   },
 )
