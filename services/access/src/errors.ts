@@ -5,7 +5,7 @@
 import { type ErrorAnswer, errorAnswers } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent } from './domain/access-contract.ts'
-import { ResourceUnavailable } from './domain/paid-resource-reader.ts'
+import { ResourceUnavailable } from './domain/access-parts.ts'
 
 /** A batch is sealed within 0.1 s unless the ledger is behind. */
 const USAGE_RETRY_SECONDS = 1

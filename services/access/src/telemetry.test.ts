@@ -1,7 +1,7 @@
 import { Registry } from '@tallystick/service-kit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AccessEvent } from './domain/access-events.ts'
-import type { UsageEvent } from './metering/usage-events.ts'
+import type { UsageEvent } from './metering/recorder-parts.ts'
 import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 let registry: Registry

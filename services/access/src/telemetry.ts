@@ -12,13 +12,11 @@ import type { GateEvent } from '@tallystick/x402'
 import { logGateEvent } from '@tallystick/x402/fastify'
 import type { FastifyBaseLogger } from 'fastify'
 import { ContractAbsent } from './domain/access-contract.ts'
-import type { AccessEvent } from './domain/access-events.ts'
+import { type AccessEvent, SELLER_ALERTS } from './domain/access-events.ts'
 import type { AccessPorts } from './domain/access-parts.ts'
-import { SELLER_ALERTS } from './domain/alert-notice.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { SellerAlerts } from './domain/seller-alerts.ts'
-import type { UsageEvent } from './metering/usage-events.ts'
-import { USAGE_FIGURES, type UsageFigure } from './metering/usage-figures.ts'
+import { USAGE_FIGURES, type UsageEvent, type UsageFigure } from './metering/recorder-parts.ts'
 
 /** Seconds: a verification is a millisecond of arithmetic and, for an unknown payer, a request to the mirror node. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]

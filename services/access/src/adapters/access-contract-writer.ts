@@ -4,7 +4,12 @@ import {
   type AccessContract,
   ChainUnavailable,
   ContractAbsent,
+  type ContractSender,
   type Offer,
+  type OpenOutcome,
+  type PurchaseOrder,
+  type RearmOutcome,
+  type Rehearsal,
 } from '../domain/access-contract.ts'
 import {
   type AccessWindow,
@@ -12,13 +17,6 @@ import {
   ledgerSeconds,
   periodsInReach,
 } from '../domain/access-window.ts'
-import type {
-  ContractSender,
-  OpenOutcome,
-  PurchaseOrder,
-  RearmOutcome,
-  Rehearsal,
-} from '../domain/contract-sender.ts'
 import { createCallSender, offeredGasPrice } from './call-sender.ts'
 import {
   decodeContractEvents,

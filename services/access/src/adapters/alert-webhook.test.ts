@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type Clock, type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { AlertNotice } from '../domain/alert-notice.ts'
+import type { AlertNotice } from '../domain/access-events.ts'
 import { createAlertWebhook } from './alert-webhook.ts'
 
 const SERVICE = {

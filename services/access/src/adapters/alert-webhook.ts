@@ -1,7 +1,7 @@
 /** Sends the seller's alerts to a webhook, one after the other. No caller waits for it. */
 import { type Clock, createRetryingDelivery, isoNow } from '@tallystick/service-kit'
 import { fetchJson } from '@tallystick/x402'
-import type { AlertNotice } from '../domain/alert-notice.ts'
+import type { AlertNotice } from '../domain/access-events.ts'
 
 /** Limit for an endpoint that hangs, milliseconds: a chat or pager answers within a second. */
 const TIMEOUT_MS = 5_000

@@ -78,27 +78,22 @@ function createCallLedger(
     address: signer.address,
     readNonce: readOwnNonce,
     quoteGasPriceWeibar: () => facts.gasPriceWeibar(),
-    sign({ nonce, gasPriceWeibar, valueTinybar, ...call }) {
-      const valueWeibar = valueTinybar * WEIBAR_PER_TINYBAR
-      const signed = signer.sign({ ...call, chainId, nonce, gasPriceWeibar, valueWeibar })
-      return { nonce, gasPriceWeibar, ...signed }
-    },
+    sign: ({ valueTinybar, ...call }) =>
+      signer.sign({ ...call, chainId, valueWeibar: valueTinybar * WEIBAR_PER_TINYBAR }),
     async send(signed): Promise<SendResult> {
-      const result = await sendTransaction(relay, signed)
+      const result = await sendTransaction(relay, signed).catch((error: unknown) => {
+        if (takesRefusals && error instanceof RelayRefusal)
+          return { kind: 'refused', error } as const
+        throw error
+      })
       if (result.kind === 'gas-price-too-low') facts.gasPriceWeibar.forget()
-      if (result.kind === 'unclear') {
-        if (takesRefusals && result.error instanceof RelayRefusal)
-          return { ...result, kind: 'refused' }
-        throw result.error
-      }
       if (result.kind !== 'wrong-nonce') return result
       const nextNonce = await readNonceUnlike(signed.nonce)
       if (nextNonce === undefined) return { ...result, kind: 'refused' }
       const kind = nextNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high'
       return { ...result, kind, nextNonce }
     },
-    readReceipt: async (hash) =>
-      (await readReceipt(relay, hash as Hex)) ?? { kind: 'pending' as const },
+    readReceipt: (hash) => readReceipt(relay, hash as Hex),
   }
 }
 

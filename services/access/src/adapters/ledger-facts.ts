@@ -1,9 +1,10 @@
 /**
- * Facts that several parts of the service need from the ledger: gas price, latest block, rate of HBAR, balances. Requests
- * within about a block share one read.
+ * Facts that several parts of the service need from the ledger, and that it sells by default: gas price, latest block, rate
+ * of HBAR; and balances. Requests within about a block share one read.
  */
 import { BoundedMap, type Clock, getOrMake, type KeptRead, keptRead } from '@tallystick/service-kit'
 import { TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
+import { type PaidResourceReader, ResourceUnavailable } from '../domain/access-parts.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { Relay } from './relay.ts'
 
@@ -60,6 +61,61 @@ export function createLedgerFacts(options: {
     /** Balance of an account, tinybar. */
     balanceTinybar: (account: Hex) => getOrMake(balances, account, () => keepBalance(account)),
   }
+}
+
+/** Conditions up to this age are served during a new read, milliseconds: a mirror node lags as much. They name their second. */
+const SHOWN_MS = 10_000
+
+/** The default resource (A13): the ledger's block with its time, gas price and HBAR rate. */
+export function createLedgerConditions(options: {
+  readonly facts: LedgerFacts
+  readonly network: string
+  readonly clock: Clock
+}): PaidResourceReader {
+  const { clock, facts, network } = options
+  let last: { readonly atMs: number; readonly conditions: unknown } | undefined
+
+  const ask = keptRead({
+    clock,
+    keptMs: BLOCK_MS,
+    async read(): Promise<unknown> {
+      try {
+        const atMs = clock.unixMs()
+        const [block, gasPriceWeibar, tinycentsPerHbar] = await Promise.all([
+          facts.latestBlock(),
+          facts.gasPriceWeibar(),
+          facts.tinycentsPerHbar(),
+        ])
+        const conditions = {
+          network,
+          block,
+          gasPriceTinybar: (gasPriceWeibar / WEIBAR_PER_TINYBAR).toString(),
+          usdPerHbar: usdText(tinycentsPerHbar),
+          readAt: Math.floor(atMs / 1000),
+        }
+        last = { atMs, conditions }
+        return conditions
+      } catch (error) {
+        throw new ResourceUnavailable('the ledger’s conditions could not be read', { cause: error })
+      }
+    },
+  })
+  return {
+    warm: () => void ask().catch(() => undefined),
+    async read() {
+      const reading = ask()
+      if (last === undefined || clock.unixMs() - last.atMs > SHOWN_MS) return reading
+      // A failure shows once these are too old.
+      reading.catch(() => undefined)
+      return last.conditions
+    },
+  }
+}
+
+/** Dollars with eight digits after the point, from tinycents (1e-8 cent). */
+function usdText(tinycents: bigint): string {
+  const eighths = tinycents / 100n
+  return `${eighths / 100_000_000n}.${String(eighths % 100_000_000n).padStart(8, '0')}`
 }
 
 /** A number in hex. Throws TypeError for anything else. */

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { describeUsageLedger } from '../metering/usage-ledger.contract.ts'
-import { UsageLedgerUnavailable, usageGasLimit } from './recorder-ledger.ts'
+import { usageGasLimit } from './recorder-ledger.ts'
+import { RelayUnavailable } from './relay.ts'
 import { startUsageDevnet, type UsageDevnet } from './usage-devnet.fixture.ts'
 
 describe('on devnet', () => {
@@ -34,14 +35,12 @@ describe('on devnet', () => {
     }
   })
 
-  test('A10: a dead ledger is UsageLedgerUnavailable with its cause', async () => {
+  test('A10: a dead ledger is RelayUnavailable with its cause', async () => {
     shared.devnet.controls.setUnavailable({ rpc: true })
-    const failure = await shared
-      .openLedger()
-      .readNonce()
-      .catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(UsageLedgerUnavailable)
-    expect((failure as Error).cause).toBeInstanceOf(Error)
+    await expect(shared.openLedger().readNonce()).rejects.toMatchObject({
+      name: RelayUnavailable.name,
+      cause: expect.any(Error),
+    })
   })
 
   test('A10: a batch of 500 agents stays below the 15 M gas of a Hedera transaction', () => {

@@ -1,18 +1,11 @@
 /**
  * The ledger of one recorder key over JSON-RPC: encodes batches for the access contract, signs them with a local
  * account, sends the bytes exactly once per request, and decodes what their receipts counted. Nonces, prices, order and
- * repetition are decided in metering/usage-recorder.ts.
+ * repetition are decided in transactions/.
  */
 import type { Hex } from '../domain/access-window.ts'
-import type {
-  UsageCount,
-  UsageEntry,
-  UsageLedger,
-  UsageReceipt,
-  WindowId,
-} from '../metering/usage-ledger.ts'
+import type { UsageCount, UsageEntry, UsageLedger, WindowId } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
-import type { PendingReceipt, SignedTransaction } from '../transactions/transaction-ledger.ts'
 import { decodeContractEvents, encodeCall, readWindow, withoutChecksum } from './contract-calls.ts'
 import {
   type LedgerFacts,
@@ -22,21 +15,12 @@ import {
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
 import type { Relay } from './relay.ts'
-import {
-  createTransactionSigner,
-  sendTransaction,
-  type TransactionSigner,
-} from './send-transaction.ts'
+import { createTransactionSigner, sendTransaction } from './send-transaction.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n
 /** Gas of one entry at its most expensive, the first of its window (10,900), with its call data and a margin. */
 const ENTRY_GAS = 16_000n
-
-/** The ledger did not answer, or its answer does not say what happened to the request. */
-export class UsageLedgerUnavailable extends Error {
-  override name = 'UsageLedgerUnavailable'
-}
 
 type RecorderLedgerOptions = {
   readonly relay: Relay
@@ -65,82 +49,49 @@ export async function readRecorderGas(facts: LedgerFacts, recorder: Hex) {
   return { balanceTinybar, neededTinybar: fullBatchTinybar(gasPrice) }
 }
 
-/** Returns the ledger of that key. It connects to nothing yet. Requests to the relay reject with UsageLedgerUnavailable. */
+/** Returns the ledger of that key. It connects to nothing yet. Requests reject with the relay's errors. */
 export function createRecorderLedger(options: RecorderLedgerOptions): UsageLedger {
-  const { contract, facts, relay } = options
+  const { chainId, contract, facts, relay } = options
   const signer = createTransactionSigner(options.privateKey)
-  const readOwnNonce = () =>
-    answered('the nonce could not be read', () => readNonce(relay, signer.address))
+  const readOwnNonce = () => readNonce(relay, signer.address)
   return {
     readNonce: readOwnNonce,
-    quoteGasPriceWeibar: () =>
-      answered('the gas price could not be read', () => {
-        // It is used for half a minute, so it must be fresh.
-        facts.gasPriceWeibar.forget()
-        return facts.gasPriceWeibar()
+    quoteGasPriceWeibar() {
+      // It is used for half a minute, so it must be fresh.
+      facts.gasPriceWeibar.forget()
+      return facts.gasPriceWeibar()
+    },
+    sign: ({ entries, ...offer }) =>
+      signer.sign({
+        ...offer,
+        chainId,
+        to: contract,
+        data: encodeUsage(entries),
+        gas: usageGasLimit(entries.length),
+        valueWeibar: 0n,
       }),
-    sign: (usage) => signUsage(signer, { ...usage, ...options }),
     async send(signed) {
       const result = await sendTransaction(relay, signed)
-      if (result.kind === 'unclear')
-        throw new UsageLedgerUnavailable('the transaction may not have arrived', {
-          cause: result.error,
-        })
       if (result.kind !== 'wrong-nonce') return { kind: result.kind }
       const ledgerNonce = await readOwnNonce()
       // The read lags: these same bytes may have used it, if the relay sent them twice.
-      if (ledgerNonce === signed.nonce)
-        throw new UsageLedgerUnavailable('the next nonce was refused')
+      if (ledgerNonce === signed.nonce) throw result.error
       return { kind: ledgerNonce > signed.nonce ? 'nonce-too-low' : 'nonce-too-high' }
     },
-    readReceipt: (hash) =>
-      answered(
-        'the receipt could not be read',
-        async (): Promise<UsageReceipt | PendingReceipt> => {
-          const receipt = await readReceipt(relay, hash as Hex)
-          if (receipt === undefined) return { kind: 'pending' }
-          const costTinybar = receipt.costWeibar / WEIBAR_PER_TINYBAR
-          if (receipt.status === 'reverted') return { kind: 'reverted', costTinybar }
-          return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract), costTinybar }
-        },
-      ),
-    readBlockSeconds: () =>
-      answered('the latest block could not be read', async () => {
-        const { timestamp } = await facts.latestBlock()
-        return timestamp
-      }),
-    readCallsUsed: ({ agent, windowExpiresAtSeconds }) =>
-      answered('the usage could not be read', async () => {
-        const atSeconds = windowExpiresAtSeconds - 1
-        const window = await readWindow(relay, { contract, agent: agent as Hex, atSeconds })
-        return window.expiresAtSeconds === windowExpiresAtSeconds ? window.callsUsed : null
-      }),
+    async readReceipt(hash) {
+      const receipt = await readReceipt(relay, hash as Hex)
+      if (receipt === undefined) return undefined
+      const costTinybar = receipt.costWeibar / WEIBAR_PER_TINYBAR
+      if (receipt.status === 'reverted') return { kind: 'reverted', costTinybar }
+      return { kind: 'mined', counts: decodeUsageCounts(receipt.logs, contract), costTinybar }
+    },
+    readBlockSeconds: async () => (await facts.latestBlock()).timestamp,
+    async readCallsUsed({ agent, windowExpiresAtSeconds }) {
+      const atSeconds = windowExpiresAtSeconds - 1
+      const window = await readWindow(relay, { contract, agent: agent as Hex, atSeconds })
+      return window.expiresAtSeconds === windowExpiresAtSeconds ? window.callsUsed : null
+    },
   }
-}
-
-async function answered<Answer>(what: string, ask: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await ask()
-  } catch (error) {
-    throw new UsageLedgerUnavailable(what, { cause: error })
-  }
-}
-
-function signUsage(
-  signer: TransactionSigner,
-  usage: Parameters<UsageLedger['sign']>[0] & { readonly chainId: number; readonly contract: Hex },
-): SignedTransaction {
-  const { chainId, contract, entries, nonce, gasPriceWeibar } = usage
-  const signed = signer.sign({
-    chainId,
-    nonce,
-    to: contract,
-    data: encodeUsage(entries),
-    gas: usageGasLimit(entries.length),
-    gasPriceWeibar,
-    valueWeibar: 0n,
-  })
-  return { nonce, gasPriceWeibar, ...signed }
 }
 
 /** One entry as `recordUsage`, any other number as `recordUsageBatch`. */

@@ -23,8 +23,6 @@ type LegacyTransaction = {
   readonly data: Hex
 }
 
-export type TransactionSigner = ReturnType<typeof createTransactionSigner>
-
 const keccak = (bytes: Uint8Array): Buffer => hash('keccak-256', bytes, 'buffer')
 
 const keccakHex = (hex: Hex): Buffer => keccak(Buffer.from(hex.slice(2), 'hex'))
@@ -36,7 +34,12 @@ export function createTransactionSigner(privateKey: Hex) {
   return {
     /** Lower case. */
     address: toHex(keccak(point.subarray(1)).subarray(12)),
-    sign({ gasPriceWeibar, to, valueWeibar, ...transaction }: LegacyTransaction) {
+    sign({
+      gasPriceWeibar,
+      to,
+      valueWeibar,
+      ...transaction
+    }: LegacyTransaction): SignedTransaction {
       const legacy = {
         ...transaction,
         type: 'legacy',
@@ -51,23 +54,19 @@ export function createTransactionSigner(privateKey: Hex) {
         s: toHex(rs.subarray(32)),
         v: BigInt(27 + recovery),
       })
-      return { rawTransaction, hash: toHex(keccakHex(rawTransaction)) }
+      const { nonce } = transaction
+      return { nonce, gasPriceWeibar, rawTransaction, hash: toHex(keccakHex(rawTransaction)) }
     },
   }
 }
 
-/** `wrong-nonce` does not say which way, `unclear` not even whether it was refused. */
-type OpenResult =
-  | { readonly kind: 'wrong-nonce'; readonly error: unknown }
-  | { readonly kind: 'unclear'; readonly error: unknown }
-
 type Refusal = Exclude<SendResult['kind'], 'accepted' | 'refused'> | 'wrong-nonce' | 'already-known'
 
-/** Never rejects. */
+/** `wrong-nonce` does not say which way. Rejects with the relay's error if it leaves open whether the bytes were refused. */
 export async function sendTransaction(
   relay: Pick<Relay, 'send'>,
   { rawTransaction }: Pick<SignedTransaction, 'rawTransaction'>,
-): Promise<SendResult | OpenResult> {
+): Promise<SendResult | { readonly kind: 'wrong-nonce'; readonly error: unknown }> {
   try {
     await relay.send(rawTransaction)
     return { kind: 'accepted' }
@@ -80,7 +79,7 @@ export async function sendTransaction(
       case 'nonce-too-high':
         return { kind, nextNonce: readNextNonce(error), error }
       case undefined:
-        return { kind: 'unclear', error }
+        throw error
       case 'wrong-nonce':
       case 'gas-price-too-low':
       case 'insufficient-funds':

@@ -27,7 +27,10 @@ test('A10: bytes, hash and address of a signed transaction are viem’s', async 
     const { gasPriceWeibar: gasPrice, valueWeibar: value, ...same } = transaction
     const expected = await account.signTransaction({ type: 'legacy', gasPrice, value, ...same })
     expect(signer.address).toBe(account.address.toLowerCase())
+    const { gasPriceWeibar, nonce } = transaction
     expect(signer.sign(transaction)).toEqual({
+      nonce,
+      gasPriceWeibar,
       rawTransaction: expected,
       hash: keccak256(expected),
     })

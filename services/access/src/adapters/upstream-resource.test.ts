@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '@tallystick/service-kit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ResourceUnavailable } from '../domain/paid-resource-reader.ts'
-import { createUpstreamResource } from './paid-resource.ts'
+import { ResourceUnavailable } from '../domain/access-parts.ts'
+import { createUpstreamResource } from './upstream-resource.ts'
 
 let server: Server | undefined
 

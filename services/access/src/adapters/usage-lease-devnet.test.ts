@@ -18,7 +18,7 @@ describe('leases on devnet', () => {
   const readUsed = async (agent: string) => (await network.readCall(agent)).callsUsedInRead
   const isCounted = async (hash: string): Promise<boolean> => {
     const receipt = await network.openLedger().readReceipt(hash)
-    return receipt.kind === 'mined' && receipt.counts.some(({ kind }) => kind === 'recorded')
+    return receipt?.kind === 'mined' && receipt.counts.some(({ kind }) => kind === 'recorded')
   }
 
   test('A18: a fully used quota of 1,000 calls costs at most 25 transactions, and each answer names one that counted it', async () => {

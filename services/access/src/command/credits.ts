@@ -12,9 +12,9 @@ import {
 import { createAccessContractReader } from '../adapters/access-contract-reader.ts'
 import { createMirrorPaymentLog } from '../adapters/mirror-payment-log.ts'
 import { createRelay } from '../adapters/relay.ts'
+import { afterPreviousContracts } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
 import type { PaymentLog, PayToCredit } from '../domain/payment-log.ts'
-import { afterPreviousContracts } from '../domain/previous-contracts.ts'
 import {
   type CreditJudge,
   type CreditJudgement,

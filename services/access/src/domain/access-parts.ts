@@ -7,12 +7,9 @@ import type {
 } from '@tallystick/x402'
 import type { AccountDirectory } from '@tallystick/x402/hedera'
 import type { UsageRecorder } from '../metering/usage-recorder.ts'
-import type { AccessContract } from './access-contract.ts'
-import type { ReportAccessEvent } from './access-events.ts'
+import type { AccessContract, ContractSender } from './access-contract.ts'
+import type { AlertWebhook, ReportAccessEvent } from './access-events.ts'
 import type { Hex } from './access-window.ts'
-import type { AlertWebhook } from './alert-notice.ts'
-import type { ContractSender } from './contract-sender.ts'
-import type { PaidResourceReader } from './paid-resource-reader.ts'
 import type { PaymentLog } from './payment-log.ts'
 import type { RelayBudget } from './relay-budget.ts'
 import type { SellerHistory } from './seller-account.ts'
@@ -54,3 +51,16 @@ export type AccessParts = AccessPorts & {
 
 /** The accounts behind agents, as the mirror node shows them now. Throws x402's LedgerUnavailable. */
 export type AgentAccounts = Pick<AccountDirectory, 'account' | 'refresh'>
+
+/** Reads what a granted call receives: any JSON. Nothing is metered, and no payment is settled, while it cannot be read. */
+export type PaidResourceReader = {
+  /** Throws ResourceUnavailable. */
+  read(): Promise<unknown>
+  /** Begins the next read if calls share it, so that it leaves together with the read of a window. */
+  warm?(): void
+}
+
+/** The resource's source did not answer in time, or answered too much, or no JSON. */
+export class ResourceUnavailable extends Error {
+  override readonly name = 'ResourceUnavailable'
+}

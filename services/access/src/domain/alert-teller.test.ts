@@ -1,8 +1,8 @@
 import { manualClock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { expect, test } from 'vitest'
+import type { AlertNotice } from './access-events.ts'
 import type { Hex } from './access-window.ts'
-import type { AlertNotice } from './alert-notice.ts'
 import { createAlertTeller } from './alert-teller.ts'
 
 const NAMES = ['0xa', '0xb', '0xc'] as const satisfies readonly Hex[]

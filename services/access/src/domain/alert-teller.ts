@@ -5,8 +5,8 @@
 import { type Clock, pause } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent } from './access-contract.ts'
+import type { AlertNotice, AlertWebhook } from './access-events.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
-import type { AlertNotice, AlertWebhook } from './alert-notice.ts'
 import type { SellerHistory } from './seller-account.ts'
 
 /**

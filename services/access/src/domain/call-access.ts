@@ -18,13 +18,13 @@ import {
   type Hex,
   ledgerSeconds,
   type ReadWindow,
+  secondsPastSchedule,
   secondsRemaining,
 } from './access-window.ts'
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
 import type { CallRate } from './call-rate.ts'
-import { memoAllows } from './payment-memo.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -34,8 +34,8 @@ import {
   purchaseJob,
   salesRefusal,
 } from './purchase.ts'
-import type { SalesTerms } from './sales-terms.ts'
-import { createWindowForCall, type WindowForCallDeps } from './window-for-call.ts'
+import type { Reaper } from './reaper.ts'
+import { memoAllows, type SalesTerms } from './sales-terms.ts'
 
 export type AccessOutcome =
   | {
@@ -69,14 +69,14 @@ export type AccessOutcome =
       readonly retryAfterSeconds?: number
     }
 
-export type CallAccessDeps = PurchaseDeps &
-  WindowForCallDeps & {
-    readonly terms: SalesTerms
-    readonly guard: AgentGuard
-    readonly holder: AgentHolder
-    readonly agentRate: CallRate
-    readonly addressRate: CallRate
-  }
+export type CallAccessDeps = PurchaseDeps & {
+  readonly terms: SalesTerms
+  readonly guard: AgentGuard
+  readonly holder: AgentHolder
+  readonly reaper: Reaper
+  readonly agentRate: CallRate
+  readonly addressRate: CallRate
+}
 
 type AccessCall = GuardedCall & {
   readonly headers: PaymentHeaders
@@ -100,23 +100,22 @@ export type CallAccess = (call: AccessCall) => Promise<AccessOutcome>
 
 export function createCallAccess(deps: CallAccessDeps): CallAccess {
   const lockAgent = createAgentLock(deps.clock)
-  const windows = createWindowForCall(deps)
   return async (call) => {
     const { agent, headers } = call
     const address = clientNetwork(call.clientAddress)
     const waitSeconds = deps.addressRate.secondsToWait(address)
     if (waitSeconds !== undefined) return tooMany(deps, 'address', waitSeconds)
-    const covered = windows.coveredWindow(agent)
+    const covered = findCovered(deps, agent)
     if (covered !== undefined) return serveFromWindow(deps, call, covered)
     // An empty header says nothing beside one that is not (X22).
     const payment = headers.paymentSignature || (headers.xPayment ?? headers.paymentSignature)
-    const room = await windows.askForRoom({
+    const room = await deps.subscriptions.askForRoom({
       agent,
       address,
       findPayer: () => findPayer(deps, call),
     })
     if ('retryAfterSeconds' in room) return tooMany(deps, 'address', room.retryAfterSeconds)
-    const window = await windows.readWindow(agent, payment).finally(room.leave)
+    const window = await readWindow(deps, agent, payment).finally(room.leave)
     if (window.isOpen) return serveFromWindow(deps, call, window)
     if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
     const terms = await deps.terms.accepted()
@@ -128,14 +127,15 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    if (await isForNobody(deps, agent, admission)) {
+    // One that landed past the gate would buy for nobody, too: its credit is refunded (A24).
+    if (admission.kind === 'admitted' && (await deps.holder.find(agent)) !== undefined) {
       deps.report({ kind: 'payment-refused', reason: 'agent_unheld' })
       return challenge(deps, agent, { error: 'agent_unheld' })
     }
     const isOwn = admission.kind === 'admitted' && admission.payment.payerEvmAddress === agent
     return lockAgent({ agent, isOwn, payment }, async (hasWaited) => {
       if (!hasWaited) return sell(deps, call, { terms, admission })
-      const current = await windows.readWindow(agent, payment)
+      const current = await readWindow(deps, agent, payment)
       if (current.isOpen) return serveFromWindow(deps, call, current)
       return sell(deps, call, { terms, admission: await deps.gate.admit(headers, terms) })
     })
@@ -157,16 +157,43 @@ async function findPayer(
   return memoAllows(memo, agent) ? payer : undefined
 }
 
+/** A read up to this old serves the calls of a lease, milliseconds: a guard is noticed at most this late, plus the lag of
+ * reads, which is as long. */
+const COVERED_READ_MS = 10_000
+
 /**
- * Whether that payment would buy for an address that nobody acts under (A24). One that landed past the gate would too: its
- * credit is refunded.
+ * The agent's open window if a lease of this process covers its next call (A18): such a call asks the ledger for nothing.
+ * An open window stays open to its end; only the guard may be missing in an older read.
  */
-async function isForNobody(
-  { holder }: Pick<CallAccessDeps, 'holder'>,
+function findCovered(
+  { subscriptions, usage }: Pick<CallAccessDeps, 'subscriptions' | 'usage'>,
   agent: Hex,
-  admission: Admission,
-): Promise<boolean> {
-  return admission.kind === 'admitted' && (await holder.find(agent)) !== undefined
+): ReadWindow | undefined {
+  const window = subscriptions.known(agent, COVERED_READ_MS)
+  if (window?.isOpen !== true) return undefined
+  return usage.leasedCalls(callIn(agent, window)) > 0 ? window : undefined
+}
+
+/** Reads the agent's window, together with whatever the call needs next. Throws ChainUnavailable or ContractAbsent. */
+async function readWindow(
+  deps: CallAccessDeps,
+  agent: Hex,
+  payment: string | undefined,
+): Promise<ReadWindow> {
+  const { clock, contract, subscriptions } = deps
+  await contract.ensureDeployed()
+  deps.resource.warm?.()
+  if (subscriptions.known(agent)?.isOpen !== true) {
+    // A sale needs these, and shares them with other sales.
+    contract.offers().catch(() => undefined)
+    deps.stops.find().catch(() => undefined)
+    if (payment !== undefined) void deps.sender.warm()
+  }
+  const window = await subscriptions.readForCall(agent)
+  deps.reaper.consider(agent, window)
+  const lateSeconds = secondsPastSchedule(window, ledgerSeconds(clock))
+  if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
+  return window
 }
 
 function tooMany(

@@ -7,9 +7,8 @@ import { pause } from '@tallystick/service-kit'
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
 import type { AccessParts } from './access-parts.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
-import type { OpenOutcome, PurchaseOrder } from './contract-sender.ts'
-import { createOtherSales } from './other-sales.ts'
 import type { PaymentLog } from './payment-log.ts'
+import { openSettled } from './purchase.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than an outage goes unnoticed. */
@@ -95,17 +94,11 @@ export function createCreditSweep(deps: CreditSweepDeps) {
     start: () => void sweepUntilClosed(),
     /** One sweep: reads on, then opens what is due. Failures are reported and retried at the next. */
     sweep: sweepOnce,
-    /**
-     * Reads the log once more before a payment is settled: another replica may have settled one for the agent. If the
-     * mirror node does not answer, the next sweep catches up.
-     */
+    /** If the mirror node does not answer, the next sweep catches up. */
     async lookAgain(): Promise<void> {
       await credits.readOn().catch((error: unknown) => report({ kind: 'sweep-failed', error }))
     },
-    /** Whether a credit for this agent, other than the one with that transaction id, is not opened yet. */
-    isPending: (agent: Hex, exceptTransactionId?: string) =>
-      credits.has(agent, exceptTransactionId),
-    /** Until the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
+    isPending: credits.has,
     hasReadPastStart,
     /** How old the last complete read is, seconds; undefined before the first. */
     ageSeconds: () => readThroughSeconds && ledgerSeconds(clock) - readThroughSeconds,
@@ -135,22 +128,34 @@ async function tryPurchase(deps: CreditSweepDeps, { order }: CreditPurchase): Pr
   }
 }
 
-/** Forwards a settled payment into the contract, reports the outcome, and holds the window that it opened. */
-export async function openSettled(
-  deps: AccessParts,
-  order: PurchaseOrder,
-  cause: { readonly by: 'gate' | 'sweep'; readonly requestId?: string | undefined },
-): Promise<OpenOutcome> {
-  const { agent, paymentReference } = order
-  const outcome = await deps.sender.openPaid(order)
-  if (outcome.kind === 'opened') {
-    const { transactionHash, isTopUp, window } = outcome
-    deps.subscriptions.hold(agent, window)
-    deps.report({ kind: 'opened', ...cause, agent, paymentReference, transactionHash, isTopUp })
+/**
+ * Unannounced contracts that payTo pays (A23). This contract does not know the credits that they sold, and would open them
+ * a second time. Reads on from `fromSeconds`, Unix seconds.
+ */
+function createOtherSales(
+  { contract, log }: Pick<AccessParts, 'contract' | 'log'>,
+  fromSeconds: number,
+) {
+  const known = new Set<string>()
+  let readTo = `${fromSeconds}.000000000`
+  let found: Hex | undefined
+
+  const look = async (accountId: string): Promise<void> => {
+    if (known.has(accountId)) return
+    const address = await log.findContractAddress(accountId)
+    if (address !== undefined && !contract.isOwn(address)) found ??= address
+    known.add(accountId)
   }
-  if (outcome.kind === 'refused') {
-    const { reason } = outcome
-    deps.report({ kind: 'open-refused', ...cause, agent, paymentReference, reason })
+
+  return {
+    /** Throws LedgerUnavailable. */
+    async readOn(): Promise<void> {
+      for await (const { consensusTimestamp, receivers } of log.forwardsAfter(readTo)) {
+        for (const accountId of receivers) await look(accountId)
+        readTo = consensusTimestamp
+      }
+    },
+    /** The first such contract. What it sold stays sold, so only a restart that announces it clears this. */
+    found: (): Hex | undefined => found,
   }
-  return outcome
 }

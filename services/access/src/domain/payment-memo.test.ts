@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memoAllows, readPaymentMemo } from './payment-memo.ts'
+import { memoAllows, readPaymentMemo } from './sales-terms.ts'
 
 const AGENT = '0x00000000000000000000000000000000000000ab'
 

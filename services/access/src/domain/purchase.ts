@@ -6,6 +6,7 @@ import { pause } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import type { AccessGranted } from '../wire/access-answers.ts'
+import type { OpenOutcome, PurchaseOrder } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
 import {
   type AccessWindow,
@@ -15,11 +16,8 @@ import {
   type ReadWindow,
   usageBody,
 } from './access-window.ts'
-import type { PurchaseOrder } from './contract-sender.ts'
-import { type CreditSweep, openSettled } from './credit-sweep.ts'
-import { memoAllows, readPaymentMemo } from './payment-memo.ts'
 import type { SalesStop, SalesStops } from './sales-stops.ts'
-import { offerOfPayment, payableOffers } from './sales-terms.ts'
+import { memoAllows, offerOfPayment, payableOffers, readPaymentMemo } from './sales-terms.ts'
 import { isShownBy } from './subscriptions.ts'
 
 /** How long a paid request waits for its own window to show in reads after the receipt (A5), milliseconds. */
@@ -62,8 +60,18 @@ export type PurchaseRefusal =
   /** Another payment for this agent is not resolved yet. */
   'payment_pending' | SalesRefusal | 'seller_float_low' | 'forward_refused'
 
+/** The sweep says this of credits that nobody has opened yet. */
+export type PendingCredits = {
+  /** Reads the log once more before a payment is settled: another replica may have settled one for the agent. */
+  lookAgain(): Promise<void>
+  /** Whether there is one for this agent, other than the one with that transaction id. */
+  isPending(agent: Hex, exceptTransactionId?: string): boolean
+  /** Until the mirror node has been read past this process's start, an earlier process's payment may be unseen. */
+  hasReadPastStart(): boolean
+}
+
 export type PurchaseDeps = AccessParts & {
-  readonly sweep: CreditSweep
+  readonly sweep: PendingCredits
   readonly gate: PaymentGate
   readonly stops: Pick<SalesStops, 'find'>
 }
@@ -216,6 +224,27 @@ async function fulfil(
     default:
       return outcome satisfies never
   }
+}
+
+/** Forwards a settled payment into the contract, reports the outcome, and holds the window that it opened. */
+export async function openSettled(
+  deps: AccessParts,
+  order: PurchaseOrder,
+  cause: { readonly by: 'gate' | 'sweep'; readonly requestId?: string | undefined },
+): Promise<OpenOutcome> {
+  const { agent } = order
+  const payment = { ...cause, agent, paymentReference: order.paymentReference }
+  const outcome = await deps.sender.openPaid(order)
+  if (outcome.kind === 'opened') {
+    const { transactionHash, isTopUp, window } = outcome
+    deps.subscriptions.hold(agent, window)
+    deps.report({ kind: 'opened', ...payment, transactionHash, isTopUp })
+  }
+  if (outcome.kind === 'refused') {
+    const { reason } = outcome
+    deps.report({ kind: 'open-refused', ...payment, reason })
+  }
+  return outcome
 }
 
 /** Reads for at most 15 s until an open window shows what the receipt showed; undefined if none does by then. */

@@ -1,5 +1,5 @@
 import { BoundedMap } from '@tallystick/service-kit'
-import type { Offer } from './access-contract.ts'
+import type { Offer, Rearming } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
 import {
   type AccessWindow,
@@ -9,7 +9,6 @@ import {
   waitingTinybar,
   ZERO_ADDRESS,
 } from './access-window.ts'
-import type { Rearming } from './contract-sender.ts'
 
 /** At most one attempt per slot in this time: reads show its result within 10 s, and another attempt costs gas. */
 const REARM_AGAIN_MS = 60_000

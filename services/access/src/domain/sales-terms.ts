@@ -1,11 +1,18 @@
+/** What is sold, at which price a payment buys it, and for whom. */
 import { accessWindowRules } from '@tallystick/contracts'
 import type { OperationForSale } from '@tallystick/service-kit'
 import { describeCall, type PaymentRequirement, type PaymentTerms } from '@tallystick/x402'
-import { formatHbar, hederaRequirement, VALID_DURATION_SECONDS_MAX } from '@tallystick/x402/hedera'
+import {
+  agentOfMemo,
+  formatHbar,
+  hederaRequirement,
+  isReservedMemo,
+  VALID_DURATION_SECONDS_MAX,
+} from '@tallystick/x402/hedera'
 import { agentExample } from '../wire/access-requests.ts'
 import type { Offer } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
-import { ledgerSeconds } from './access-window.ts'
+import { type Hex, ledgerSeconds } from './access-window.ts'
 
 export type SalesTerms = ReturnType<typeof createSalesTerms>
 
@@ -144,4 +151,25 @@ export function offerOfPayment(paid: PaidAmount): Offer | undefined {
   )
   const shown = matching.findLast((offer) => offer.startsAtSeconds <= paid.paidAtSeconds)
   return shown ?? matching[0]
+}
+
+type PaymentMemo =
+  /** Nothing for us: no memo, or free text. */
+  | { readonly kind: 'none' }
+  /** The payer signed which agent the payment buys for. */
+  | { readonly kind: 'agent'; readonly agent: Hex }
+  /** Begins like one of ours but names nobody: it buys for no one. */
+  | { readonly kind: 'reserved' }
+
+/** Reads the memo that a payer signed: `x402:<agent>` (X10). `refund:` is the seller's own prefix (A15). */
+export function readPaymentMemo(memo: string): PaymentMemo {
+  const agent = agentOfMemo(memo)
+  if (agent !== undefined) return { kind: 'agent', agent }
+  return { kind: isReservedMemo(memo) ? 'reserved' : 'none' }
+}
+
+/** Whether a payment with this memo may buy for `agent`: a memo that names another agent, or nobody, may not. */
+export function memoAllows(memo: string, agent: Hex): boolean {
+  const read = readPaymentMemo(memo)
+  return read.kind === 'none' || (read.kind === 'agent' && read.agent === agent)
 }

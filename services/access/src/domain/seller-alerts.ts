@@ -4,8 +4,8 @@
  */
 import { pause } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
+import type { AlertNotice, SellerAlert } from './access-events.ts'
 import type { AccessParts, AccessPorts } from './access-parts.ts'
-import type { AlertNotice, SellerAlert } from './alert-notice.ts'
 import { purchaseTinybar } from './sales-terms.ts'
 
 /** The seller's money, read at one moment. */

@@ -1,5 +1,5 @@
 /**
- * The one place where windows are read. Simultaneous reads of an agent are one. A read that shows an open window serves for
+ * The one place where windows are read, and where callers ask for room to read. Simultaneous reads of an agent are one. A read that shows an open window serves for
  * two seconds, projected to now, and so does any read for polls; before an agent is asked to pay, its window is read again.
  * A window that this process opened counts from its receipt on, and one that a read showed from that read on, although reads
  * may lag by seconds, each by others (A5).
@@ -13,7 +13,7 @@ import {
   projectWindow,
   type ReadWindow,
 } from './access-window.ts'
-import type { RelayBudget } from './relay-budget.ts'
+import type { RelayBudget, RelayPlace } from './relay-budget.ts'
 
 /** Age from which a read is no longer used, milliseconds: a block of the ledger, and less than reads lag anyway. */
 const SERVES_MS = 2_000
@@ -40,6 +40,20 @@ const toSeconds = (unixMs: number): number => Math.floor(unixMs / 1000)
 
 type OpenedWindow = { readonly window: AccessWindow; readonly untilMs: number }
 
+/** A call for which the agent's window may have to be read. */
+type ReadingCall = {
+  readonly agent: Hex
+  /** The client address, or what stands for its network. */
+  readonly address: string
+  /** Who signed the payment that it brings; undefined if it brings none that holds and may buy for the agent. */
+  readonly findPayer: () => Promise<string | undefined>
+}
+
+/** Nothing to leave: open windows are read whatever the budget has. */
+const NO_PLACE: RelayPlace = { leave: () => undefined }
+
+const budgetUsedUp = () => new ChainUnavailable('the budget of the relay is used up')
+
 export type Subscriptions = ReturnType<typeof createSubscriptions>
 
 /** Each method throws ChainUnavailable or ContractAbsent unless it says otherwise. */
@@ -50,7 +64,7 @@ export function createSubscriptions({
 }: {
   readonly contract: Pick<AccessContract, 'readWindow'>
   readonly clock: Clock
-  readonly budget: Pick<RelayBudget, 'takeRoom'>
+  readonly budget: RelayBudget
 }) {
   const opened = new BoundedMap<Hex, OpenedWindow>(OPENED_MAX)
   const reads = createWindowReads({ contract, clock })
@@ -93,6 +107,26 @@ export function createSubscriptions({
   return {
     known,
     read,
+    /**
+     * Asks for room to read the agent's window, before anything else asks the ledger (A25). A payment counts as one only
+     * where an unpaid call has no room, so that a header alone makes nobody a payer, and within its payer's share.
+     */
+    async askForRoom({
+      address,
+      agent,
+      findPayer,
+    }: ReadingCall): Promise<RelayPlace | { readonly retryAfterSeconds: number }> {
+      if (known(agent)?.isOpen === true) return NO_PLACE
+      const retryAfterSeconds = budget.secondsOverShare(address)
+      const place = retryAfterSeconds === undefined ? budget.takeRoom('unpaid') : undefined
+      if (place !== undefined) return place
+      const payer = await findPayer()
+      const isPaying = payer !== undefined && budget.goesFirst(payer)
+      if (!isPaying && retryAfterSeconds !== undefined) return { retryAfterSeconds }
+      const later = await budget.waitForRoom(isPaying ? 'payment' : 'unpaid')
+      if (later === undefined) throw budgetUsedUp()
+      return later
+    },
     /** From the contract alone. */
     readChain: async (agent: Hex): Promise<AccessWindow> => (await reads.readNow(agent)).window,
     /** For a call: an open window from a read at most 2 s old, otherwise from one that begins now. */
@@ -110,7 +144,7 @@ export function createSubscriptions({
       if (!isOld) return { window: stands(agent, last), atSeconds: ledgerSeconds(clock) }
       const place = budget.takeRoom('poll')
       if (place === undefined) {
-        if (last === undefined) throw new ChainUnavailable('the budget of the relay is used up')
+        if (last === undefined) throw budgetUsedUp()
         const atSeconds = toSeconds(last.window.readAtMs)
         return { window: standsAt(agent, last, atSeconds), atSeconds }
       }

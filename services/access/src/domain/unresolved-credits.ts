@@ -1,11 +1,9 @@
-import type { Offer } from './access-contract.ts'
+import type { Offer, PurchaseOrder } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
 import type { Hex } from './access-window.ts'
 import { isUnheld } from './agent-holder.ts'
-import type { PurchaseOrder } from './contract-sender.ts'
 import type { PayToCredit } from './payment-log.ts'
-import { readPaymentMemo } from './payment-memo.ts'
-import { offerOfPayment, offersOfTime } from './sales-terms.ts'
+import { offerOfPayment, offersOfTime, readPaymentMemo } from './sales-terms.ts'
 
 type CreditFacts = Pick<AccessParts, 'contract' | 'log' | 'payTo' | 'periodsPerPurchase'>
 

@@ -1,6 +1,6 @@
 import { array, assert as assertProperty, integer, property } from 'fast-check'
 import { expect, test } from 'vitest'
-import { createUsedProofs } from './used-proofs.ts'
+import { createUsedProofs } from './agent-guard.ts'
 
 test('A17: a proof serves once', () => {
   const proofs = createUsedProofs()

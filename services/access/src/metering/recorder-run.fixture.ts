@@ -1,8 +1,8 @@
 // Recorders over one fake chain and the naive model of what they may answer: for properties of the recorder.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
 import { AGENTS, type Step } from './recorder-histories.fixture.ts'
+import type { UsageEvent } from './recorder-parts.ts'
 import type { UsageCall, UsageOutcome } from './usage-call.ts'
-import type { UsageEvent } from './usage-events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 import { createUsageRecorder, type UsageRecorder } from './usage-recorder.ts'
 import { usageWindowKey } from './usage-window.ts'

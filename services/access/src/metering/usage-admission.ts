@@ -5,9 +5,8 @@
 
 import { getOrMake } from '@tallystick/service-kit'
 import type { RecorderParts } from './recorder-parts.ts'
-import type { PendingCall } from './usage-batch.ts'
 import type { UsageBatcher } from './usage-batcher.ts'
-import type { UsageLeases } from './usage-lease.ts'
+import type { PendingCall, UsageLeases } from './usage-lease.ts'
 import {
   CATCH_UP_MS,
   READ_LAG_MS,

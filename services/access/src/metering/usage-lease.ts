@@ -1,15 +1,18 @@
 /**
- * Leases (A18): an entry counts the next calls of its agent's window in advance, and each of them is answered with that
- * entry's transaction. This file says how many it counts, which calls a lease covers, and when unused ones go back. A
+ * Calls, and the entries that count them. Leases (A18): an entry counts the next calls of its agent's window in advance, and
+ * each of them is answered with that entry's transaction. This file says how many it counts, which calls a lease covers, and
+ * when unused ones go back. A
  * window never has more unused leased calls than its longest lease, and a lease serves no other window. Within it leases never
  * get shorter, and where one process records nothing goes back before SIGTERM: so any use of a window takes as many entries
  * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process, and
  * one that has made them all leaves the rest to the others. Only calls that a receipt shows as counted go back: a failed
  * transaction leaves nothing to give back.
  */
-import { getOrMake } from '@tallystick/service-kit'
+import { type Clock, getOrMake } from '@tallystick/service-kit'
+import type { Transaction } from '../transactions/transaction.ts'
 import type { RecorderParts } from './recorder-parts.ts'
-import { type PendingCall, SealedEntry } from './usage-batch.ts'
+import type { UsageOutcome } from './usage-call.ts'
+import type { UsageEntry } from './usage-ledger.ts'
 import {
   EXTEND_MS,
   FORGET_AFTER_SECONDS,
@@ -17,6 +20,8 @@ import {
   IDLE_ENTRIES_MAX,
   LEASE_IDLE_MS,
   LEASE_LOOK_MS,
+  RECEIPT_WAIT_MS,
+  UNSEALED_MS_MAX,
 } from './usage-limits.ts'
 import {
   callsLeasable,
@@ -31,6 +36,120 @@ import {
   mayGiveBack,
   type UsageWindow,
 } from './usage-window.ts'
+
+/** A call on its way through the recorder; it is settled exactly once, and holds at most one timer. */
+export class PendingCall {
+  readonly window: UsageWindow
+  readonly outcome: Promise<UsageOutcome>
+  /** Receipts were brought up to date since the call arrived. */
+  hasCaughtUp = false
+  /** A11: answered by its receipt rather than by its signature. */
+  waitsForReceipt = false
+  /** Calls left in the window when this one was accepted. */
+  callsRemaining = 0
+  readonly #clock: Clock
+  readonly #onExpired: (pending: PendingCall) => void
+  readonly #unsealedUntilMs: number
+  #settle: (outcome: UsageOutcome) => void
+  #isSettled = false
+  #cancelTimer: (() => void) | null = null
+
+  /** `onExpired` takes it out if it is not sealed in time (A10). */
+  constructor(options: {
+    readonly window: UsageWindow
+    readonly clock: Clock
+    readonly onExpired: (pending: PendingCall) => void
+  }) {
+    this.window = options.window
+    this.#clock = options.clock
+    this.#onExpired = options.onExpired
+    this.#unsealedUntilMs = options.clock.unixMs() + UNSEALED_MS_MAX
+    const { promise, resolve } = Promise.withResolvers<UsageOutcome>()
+    this.outcome = promise
+    this.#settle = resolve
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled
+  }
+
+  /** Answers the call. Later answers are ignored. */
+  settle(outcome: UsageOutcome): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    this.#stopTimer()
+    this.#settle(outcome)
+  }
+
+  /** Answers the call with the transaction that counts it. */
+  settleRecorded(transactionHash: string): void {
+    this.settle({ kind: 'recorded', transactionHash, callsRemaining: this.callsRemaining })
+  }
+
+  /** It waits to be accepted or sealed, for at most 10 s. */
+  waitsToBeSealed(): void {
+    this.#startTimer(this.#unsealedUntilMs - this.#clock.unixMs(), () => this.#onExpired(this))
+  }
+
+  /** Its transaction is signed: the call is answered, or waits at most 20 s for the receipt (A11). */
+  signed(transactionHash: string): void {
+    if (this.waitsForReceipt)
+      this.#startTimer(RECEIPT_WAIT_MS, () => this.settle({ kind: 'unavailable' }))
+    else this.settleRecorded(transactionHash)
+  }
+
+  #startTimer(ms: number, run: () => void): void {
+    this.#stopTimer()
+    if (!this.#isSettled) this.#cancelTimer = this.#clock.after(ms, run)
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = null
+  }
+}
+
+/** The calls of one agent in one window that one transaction counts (A10), or gives back (A18). */
+export class SealedEntry implements UsageEntry {
+  readonly agent: string
+  readonly windowExpiresAtSeconds: number
+  readonly window: UsageWindow
+  /** Calls in `pending` and leased ones; negative for leased calls that go back. */
+  readonly calls: number
+  /** Calls that are not answered yet, in order of acceptance. */
+  readonly pending: PendingCall[]
+  /** The agent's next calls that this entry leases and nobody has made yet (A18). */
+  unusedCalls: number
+  readonly isLease: boolean
+  /** The transaction that counts it, once its batch is signed. */
+  transaction: Transaction<unknown> | null = null
+  /** A receipt shows that it is counted. */
+  isCounted = false
+
+  constructor(entry: {
+    readonly window: UsageWindow
+    readonly calls: number
+    readonly pending?: readonly PendingCall[]
+  }) {
+    this.window = entry.window
+    this.agent = entry.window.agent
+    this.windowExpiresAtSeconds = entry.window.windowExpiresAtSeconds
+    this.calls = entry.calls
+    this.pending = [...(entry.pending ?? [])]
+    this.unusedCalls = Math.max(0, entry.calls - this.pending.length)
+    this.isLease = this.unusedCalls > 0
+  }
+
+  /** Hash of the transaction that counts it, once its batch is signed; signing again changes it. */
+  get transactionHash(): string {
+    return this.transaction?.hash ?? ''
+  }
+
+  /** Calls that were answered with it, or wait to be. */
+  get madeCalls(): number {
+    return Math.max(0, this.calls - this.unusedCalls)
+  }
+}
 
 type LeaseOptions = RecorderParts & {
   /** Puts these windows' unused leased calls into the open batch, as far as there is room. */

@@ -5,11 +5,7 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import type {
-  PendingReceipt,
-  SendResult,
-  SignedTransaction,
-} from '../transactions/transaction-ledger.ts'
+import type { SendResult, SignedTransaction } from '../transactions/transaction-ledger.ts'
 import type { UsageCount, UsageEntry, UsageLedger, UsageReceipt } from './usage-ledger.ts'
 import { usageWindowKey } from './usage-window.ts'
 
@@ -198,14 +194,12 @@ export class FakeUsageLedger implements UsageLedger {
     return result
   }
 
-  async readReceipt(hash: string): Promise<UsageReceipt | PendingReceipt> {
+  async readReceipt(hash: string): Promise<UsageReceipt | undefined> {
     this.#reach()
     this.receiptReads += 1
     const receipt = this.chain.receipts.get(hash)
     const isShown = (this.#receiptShowsAtMs.get(hash) ?? 0) <= this.#clock.unixMs()
-    return receipt !== undefined && isShown && !this.hidesReceipt(hash)
-      ? receipt
-      : { kind: 'pending' }
+    return receipt !== undefined && isShown && !this.hidesReceipt(hash) ? receipt : undefined
   }
 
   async readBlockSeconds(): Promise<number> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { RESEND_AFTER_MS } from '../transactions/transaction-limits.ts'
+import { RESEND_AFTER_MS } from '../transactions/transaction-repair.ts'
 import { LATE_MS } from './usage-ledger-fake.fixture.ts'
 import { agentAddress, type RecorderBench, startRecorderBench } from './usage-recorder.fixture.ts'
 import { createUsageRecorder } from './usage-recorder.ts'

@@ -1,7 +1,7 @@
 // A recorder over the fake ledger, with time that a test moves: the tests of its parts go through it.
 import { type ManualClock, manualClock } from '@tallystick/service-kit'
+import type { UsageEvent } from './recorder-parts.ts'
 import type { UsageCall, UsageOutcome } from './usage-call.ts'
-import type { UsageEvent } from './usage-events.ts'
 import { FakeUsageChain, FakeUsageLedger } from './usage-ledger-fake.fixture.ts'
 import { createUsageRecorder, type UsageRecorder } from './usage-recorder.ts'
 

@@ -5,9 +5,9 @@
  * free, so that at low load each call is one transaction; under load calls gather for 40 ms or 50 agents, and while 64
  * sealed batches wait, until one has gone. A call that is not sealed within 10 s is taken out and answered as unavailable.
  *
- * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (the next calls, in advance),
- * usage-batcher (when to seal), usage-batch (calls, entries, batches, and what a receipt means for them); transactions/ signs
- * and sends batches and reads their receipts. One agent's calls in a batch are one entry per window.
+ * Parts: usage-admission (may this call?), usage-window (one counter), usage-lease (calls, and the entries that count them,
+ * some in advance), usage-batcher (when to seal, and what a receipt means for a batch); transactions/ signs and sends batches
+ * and reads their receipts. One agent's calls in a batch are one entry per window.
  *
  * Each failure has its consequence:
  * - ledger unreachable, no gas money: the same bytes are sent again, up to every 4 s; open calls run into their 10 s;
@@ -29,20 +29,23 @@ import type { Transaction } from '../transactions/transaction.ts'
 import type { QueueEvent } from '../transactions/transaction-events.ts'
 import { TransactionQueue } from '../transactions/transaction-queue.ts'
 import type { TransactionEnd } from '../transactions/transaction-receipts.ts'
-import type { RecorderParts } from './recorder-parts.ts'
+import {
+  type RecorderParts,
+  type UsageEvent,
+  type UsageEventListener,
+  type UsageFigures,
+  zeroUsageTotals,
+} from './recorder-parts.ts'
 import { UsageAdmission } from './usage-admission.ts'
 import {
   countCalls,
-  PendingCall,
   settleUsageBatch,
   type UsageBatch,
+  UsageBatcher,
   type UsageQueue,
-} from './usage-batch.ts'
-import { UsageBatcher } from './usage-batcher.ts'
+} from './usage-batcher.ts'
 import type { UsageCall, UsageOutcome } from './usage-call.ts'
-import type { UsageEvent, UsageEventListener } from './usage-events.ts'
-import { type UsageFigures, zeroUsageTotals } from './usage-figures.ts'
-import { UsageLeases } from './usage-lease.ts'
+import { PendingCall, UsageLeases } from './usage-lease.ts'
 import type { UsageReceipt, WindowId } from './usage-ledger.ts'
 import {
   CLOSE_MS,

@@ -1,8 +1,8 @@
 /** A14: who counts calls on the contract, and how many processes this one believes that there are. */
 import { LedgerUnavailable } from '@tallystick/x402'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { AlertWebhook } from '../domain/access-events.ts'
 import type { Hex } from '../domain/access-window.ts'
-import type { AlertWebhook } from '../domain/alert-notice.ts'
 import type { SellerHistory } from '../domain/seller-account.ts'
 import {
   createFakes,

@@ -1,7 +1,11 @@
 import type { Clock } from '@tallystick/service-kit'
-import { ChainUnavailable } from '../domain/access-contract.ts'
+import {
+  ChainUnavailable,
+  type ContractSender,
+  type PurchaseOrder,
+  type RearmOutcome,
+} from '../domain/access-contract.ts'
 import { type AccessWindow, ledgerSeconds } from '../domain/access-window.ts'
-import type { ContractSender, PurchaseOrder, RearmOutcome } from '../domain/contract-sender.ts'
 import { type FakeContract, openWindow } from './fake-contract.ts'
 import { PAY_TO_ADDRESS } from './fake-payments.ts'
 

@@ -29,8 +29,6 @@ type Refusal =
 /** The ledger's answer to a transaction; `error` has its own words. */
 export type SendResult = { readonly kind: 'accepted' } | (Refusal & { readonly error?: unknown })
 
-export type PendingReceipt = { readonly kind: 'pending' }
-
 /** A signature offers this for its place on the ledger. */
 type Offer = { readonly nonce: number; readonly gasPriceWeibar: bigint }
 
@@ -44,5 +42,6 @@ export type TransactionLedger<Work extends object, Receipt extends object> = {
   sign(transaction: Work & Offer): SignedTransaction
   /** Sends the bytes once, without retrying. A rejection leaves open whether they arrived. */
   send(signed: Pick<SignedTransaction, 'rawTransaction' | 'nonce'>): Promise<SendResult>
-  readReceipt(hash: string): Promise<Receipt | PendingReceipt>
+  /** The receipt of a transaction, undefined while it has none. */
+  readReceipt(hash: string): Promise<Receipt | undefined>
 }

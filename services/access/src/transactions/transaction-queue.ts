@@ -18,13 +18,15 @@ import {
 import { Transaction, TransactionList, TransactionSigner } from './transaction.ts'
 import type { QueueEvent } from './transaction-events.ts'
 import type { SendResult, TransactionLedger } from './transaction-ledger.ts'
-import { SENT_MAX } from './transaction-limits.ts'
 import {
   type TransactionEnd,
   type TransactionNeed,
   TransactionReceipts,
 } from './transaction-receipts.ts'
 import { TransactionRepair } from './transaction-repair.ts'
+
+/** Transactions sent without a receipt: one a second over the slowest ledger's 10 s, several times over. */
+const SENT_MAX = 64
 
 export type QueueTotals = TransactionQueue<object, object>['totals']
 

@@ -4,16 +4,25 @@
  * consumed are signed again. That second step would do work twice if it were wrong, so it needs proof: a later transaction of
  * the same key has its receipt and this one, looked up once more after that, still has none.
  */
-import { type BackOff, type Clock, createBackOff } from '@tallystick/service-kit'
-import type { Transaction, TransactionList } from './transaction.ts'
-import type { PendingReceipt, TransactionLedger } from './transaction-ledger.ts'
 import {
-  PROBE_AGAIN_MS,
-  RECEIPT_GIVE_UP_MS,
-  RECEIPT_PATIENCE_MS,
-  RECEIPT_POLL,
-  RECEIPTS_AT_ONCE,
-} from './transaction-limits.ts'
+  type BackOff,
+  type BackOffLimits,
+  type Clock,
+  createBackOff,
+} from '@tallystick/service-kit'
+import type { Transaction, TransactionList } from './transaction.ts'
+import type { TransactionLedger } from './transaction-ledger.ts'
+
+/** Receipts that are read in one batch once the first of them has come. */
+const RECEIPTS_AT_ONCE = 16
+/** Pauses between two rounds of receipts while none comes: 30 requests a minute stay below public rate limits. */
+const RECEIPT_POLL: BackOffLimits = { firstMs: 250, maxMs: 2_000 }
+/** A receipt this late is looked into: public mirrors lag up to 10 s. Milliseconds. */
+const RECEIPT_PATIENCE_MS = 15_000
+/** A transaction without a receipt whose nonce is consumed is given up after this time. Milliseconds. */
+const RECEIPT_GIVE_UP_MS = 120_000
+/** Least time between two transactions that are to prove a consumed nonce: at most two are sent. Milliseconds. */
+const PROBE_AGAIN_MS = 60_000
 
 /** A transaction ends with its receipt, or is given up because none will come. */
 export type TransactionEnd<Receipt> = Receipt | { readonly kind: 'missing' }
@@ -42,10 +51,6 @@ type ReceiptOptions<Work extends object, Receipt extends object> = {
   /** The ledger did not answer; it is asked again after the pause. */
   readonly onFailure: (error: unknown, retryMs: number) => void
 }
-
-const isThere = <Receipt extends object>(
-  receipt: Receipt | PendingReceipt,
-): receipt is Exclude<Receipt, PendingReceipt> => !('kind' in receipt && receipt.kind === 'pending')
 
 /** The reader of receipts: one round at a time, as long as something is sent and unreceipted. */
 export class TransactionReceipts<Work extends object, Receipt extends object> {
@@ -117,8 +122,8 @@ export class TransactionReceipts<Work extends object, Receipt extends object> {
         if (sent.length === 0 || this.#isStopped) return
         const receipts = await Promise.all(sent.map((transaction) => this.#find(transaction)))
         for (const [at, transaction] of sent.entries()) {
-          const receipt = receipts[at] ?? null
-          if (receipt === null) {
+          const receipt = receipts[at]
+          if (receipt === undefined) {
             await this.#lookInto(transaction)
             this.#backOff.failed()
             return
@@ -137,15 +142,14 @@ export class TransactionReceipts<Work extends object, Receipt extends object> {
   }
 
   /** The receipt of whichever of the signatures was mined: at most one can be. */
-  async #find(transaction: Transaction<Work>): Promise<Receipt | null> {
+  async #find(transaction: Transaction<Work>): Promise<Receipt | undefined> {
     for (const { hash } of transaction.signatures.toReversed()) {
       const receipt = await this.#options.ledger.readReceipt(hash)
-      if (isThere(receipt)) {
-        transaction.hash = hash
-        return receipt
-      }
+      if (receipt === undefined) continue
+      transaction.hash = hash
+      return receipt
     }
-    return null
+    return undefined
   }
 
   async #lookInto(transaction: Transaction<Work>): Promise<void> {
@@ -181,7 +185,7 @@ export class TransactionReceipts<Work extends object, Receipt extends object> {
     const later = this.#options.list.at('sent').filter((each) => each.nonce > transaction.nonce)
     // The last one first: if several nonces were consumed, only what was sent after that has a receipt.
     for (const each of new Set([...later.slice(-1), ...later.slice(0, 1)])) {
-      if ((await this.#find(each)) !== null) return (await this.#find(transaction)) === null
+      if (await this.#find(each)) return (await this.#find(transaction)) === undefined
     }
     return false
   }

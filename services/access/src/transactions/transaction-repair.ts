@@ -7,7 +7,14 @@ import type { Clock } from '@tallystick/service-kit'
 import { Transaction, type TransactionList, type TransactionSigner } from './transaction.ts'
 import type { QueueEvent, ResigningReason } from './transaction-events.ts'
 import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
-import { GAP_FILL_MAX, GAP_PATIENCE_MS, RESEND_AFTER_MS } from './transaction-limits.ts'
+
+/** A10: bytes that the ledger may have are sent again this long after they left, at the earliest: the slowest relay takes
+ * 8 s for a send, and the nonce that shows it is read from a mirror that lags up to 10 s. Milliseconds. */
+export const RESEND_AFTER_MS = 20_000
+/** A nonce gap must last this long before it is filled: the read of the nonce lags up to 10 s. Milliseconds. */
+const GAP_PATIENCE_MS = 15_000
+/** Missing nonces that are filled with empty transactions; a wider gap means another ledger. */
+const GAP_FILL_MAX = 64
 
 type RepairOptions<Work extends object, Receipt extends object> = {
   readonly ledger: Pick<TransactionLedger<Work, Receipt>, 'readNonce'>

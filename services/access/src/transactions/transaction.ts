@@ -4,7 +4,6 @@
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
-import { GAS_QUOTE_MS } from './transaction-limits.ts'
 
 /** A transaction waits to be sent, is on its way, was sent, or must be signed again since its nonce is of no use. */
 type Place = 'waiting' | 'on-its-way' | 'sent' | 'unsigned'
@@ -103,6 +102,9 @@ export class TransactionList<Work> {
     return this.#transactions.delete(transaction)
   }
 }
+
+/** A quoted gas price is used this long for signatures that must be ready at once. Milliseconds. */
+const GAS_QUOTE_MS = 30_000
 
 type SignerOptions<Work extends object, Receipt extends object> = {
   readonly ledger: TransactionLedger<Work, Receipt>

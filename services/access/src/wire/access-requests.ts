@@ -9,12 +9,12 @@ export const agentQuery = z.object({
   agent: z
     .string()
     .regex(/^0x[a-fA-F0-9]{40}$/, 'an EVM address: 0x and 40 hex digits')
+    .toLowerCase()
     .meta({
       description:
         'The agent: an EVM address. Whoever holds the subscription, not necessarily who pays.',
       examples: [agentExample],
-    })
-    .transform((text) => text.toLowerCase() as `0x${string}`),
+    }) as z.ZodType<`0x${string}`, string>,
 })
 
 /** A paying client and a guarded agent send these; other headers are left alone. */
