@@ -1,6 +1,7 @@
 // The files that one warm request runs in each service: a metered call that no lease covers, a signed write, a paid grade.
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import { createPublicClient, type Hex, http } from 'viem'
 import { z } from 'zod'
 import { writeRecord } from '../care-writer.ts'
 import { type Agent, payForAccess, payForGrade } from '../pay-on-stack.ts'
@@ -25,9 +26,13 @@ async function answered(answer: Response): Promise<Response> {
   return answer
 }
 
-/** Calls inside a window until one is recorded on the chain by a transaction of its own. */
+/**
+ * Calls inside a window until one is recorded on the chain by a transaction of its own, to the end: its receipt is there. Without
+ * that a pause in the send counts as the end, and whatever reads the receipt is missing now and then.
+ */
 function meteredCall({ description }: Stack, { evmAddress }: Agent): Request {
   const url = `${description.access.baseUrl}/api/svc/access?agent=${evmAddress}`
+  const ledger = createPublicClient({ transport: http(description.ledger.rpcUrl) })
   let recorded = ''
   return async ({ begin }) => {
     for (let call = 1; call <= CALLS_MAX; call += 1) {
@@ -36,7 +41,9 @@ function meteredCall({ description }: Stack, { evmAddress }: Agent): Request {
       const { metering } = Metered.parse(await answer.clone().json())
       const isByItself = metering.recordedOnChain !== recorded
       recorded = metering.recordedOnChain
-      if (isByItself) return answer
+      if (!isByItself) continue
+      await ledger.waitForTransactionReceipt({ hash: recorded as Hex })
+      return answer
     }
     throw new Error('every call was covered by a lease')
   }

@@ -1,6 +1,7 @@
 /** Composes the authorization server. */
 import {
   type Clock,
+  clientNetwork,
   createMetrics,
   createServiceApp,
   type Environment,
@@ -28,7 +29,6 @@ import { type Accounts, UPSTREAM_PREFIX } from './domain/account.ts'
 import {
   createBeginningLimit,
   createRegistrationLimit,
-  readNetwork,
   SignInLimits,
 } from './domain/sign-in-limits.ts'
 import { createProvider, SIGN_IN_SCOPES } from './provider.ts'
@@ -179,7 +179,7 @@ function countNetworks(
   logger: FastifyBaseLogger | undefined,
 ): (request: FastifyRequest) => string | undefined {
   // This server speaks plain http: with an https origin there is a proxy in front.
-  if (hops > 0 || !baseUrl.startsWith('https:')) return ({ ip }) => readNetwork(ip)
+  if (hops > 0 || !baseUrl.startsWith('https:')) return ({ ip }) => clientNetwork(ip)
   logger?.warn(
     'TRUST_PROXY_HOPS is 0 and BASE_URL is https: addresses behind the proxy are unknown, so no limit counts by address',
   )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BoundedMap, boundedLabel, getOrMake, readLimited } from './bounded.ts'
+import { BoundedMap, boundedLabel, clientNetwork, getOrMake, readLimited } from './bounded.ts'
 
 test('what is under a key is made once, in any kind of map', () => {
   const maps = [new BoundedMap<object, number>(1), new WeakMap<object, number>()]
@@ -84,4 +84,18 @@ describe('readLimited', () => {
     const body = new ReadableStream<Uint8Array>({ start: (sink) => sink.error(new Error('cut')) })
     await expect(readLimited(body, 5)).rejects.toThrow('cut')
   })
+})
+
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['::ffff:203.0.113.7', '203.0.113.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+  ['2001:db8:1:2::9', '2001:db8:1:2'],
+  ['2001:db8:1:2::', '2001:db8:1:2'],
+  ['2001:0DB8:0001:2::9', '2001:db8:1:2'],
+  ['2001:db8::9', '2001:db8:0:0'],
+  ['::1', '0:0:0:0'],
+  ['', ''],
+])('A17: %j counts as %s', (address, network) => {
+  expect(clientNetwork(address)).toBe(network)
 })

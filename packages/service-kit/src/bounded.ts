@@ -1,6 +1,6 @@
 /**
- * Bounds on what outsiders can grow: a map, a metric's label values, how often a read is made, the body of an answer or a
- * request.
+ * Bounds on what outsiders can grow: a map, a metric's label values, how often a read is made and one of them calls, the body
+ * of an answer or a request.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from './clock.ts'
@@ -107,6 +107,60 @@ export function keptRead<Value>(options: {
       last = undefined
     },
   })
+}
+
+/**
+ * Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it.
+ *
+ * @example clientNetwork('2001:db8:1:2::7') // '2001:db8:1:2'
+ */
+export function clientNetwork(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
+  if (!plain.includes(':')) return plain
+  const [before = '', after] = plain.split('::')
+  // However proxies spell them.
+  const groups = before
+    .split(':')
+    .filter(Boolean)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+  const tail = after === undefined ? 0 : after.split(':').filter(Boolean).length
+  const zeros = Array.from({ length: 8 - groups.length - tail }, () => '0')
+  return [...groups, ...zeros].slice(0, 4).join(':')
+}
+
+/** Calls that an idle caller saves up, in seconds of the rate: at the defaults a whole local quota may come at once. */
+const BURST_SECONDS = 4
+
+/** Callers remembered, about 100 bytes each. A forgotten one starts again with a whole burst. */
+const CALLERS_MAX = 50_000
+
+export type CallRate = ReturnType<typeof createCallRate>
+
+/** Limits each caller to `perSecond` calls; 0 is no limit. */
+export function createCallRate({
+  clock,
+  perSecond,
+}: {
+  readonly clock: Clock
+  readonly perSecond: number
+}) {
+  const spacingMs = 1000 / perSecond
+  // Whoever was idle is served one call, however low the rate.
+  const burstMs = Math.max(0, 1000 * BURST_SECONDS - spacingMs)
+  /** When each caller is back within the rate, Unix milliseconds. */
+  const evenAtMs = new BoundedMap<string, number>(CALLERS_MAX)
+  return {
+    /** Counts a call and returns undefined; over the limit it counts nothing and returns the seconds to wait. */
+    secondsToWait(caller: string): number | undefined {
+      if (perSecond === 0) return undefined
+      const nowMs = clock.unixMs()
+      const fromMs = Math.max(nowMs, evenAtMs.get(caller) ?? 0)
+      const overMs = fromMs - nowMs - burstMs
+      if (overMs > 0) return Math.max(1, Math.ceil(overMs / 1000))
+      evenAtMs.set(caller, fromMs + spacingMs)
+      return undefined
+    },
+  }
 }
 
 /** The bytes of a body, such as `response.body`. Returns `too_large` and stops reading as soon as it exceeds `bytesMax`. */

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createServiceApp, paidServiceCors, type ServiceAppOptions } from './create-service-app.ts'
+import { createServiceApp, type ServiceAppOptions } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
+import { paidServiceCors } from './request-hooks.ts'
 import { listeningUrl } from './run-service.ts'
 import type { ServiceApp } from './service-app.ts'
 

@@ -3,25 +3,17 @@
  * readiness, one log line per request. A service adds its routes; run-service.ts listens and stops.
  */
 
-import { randomUUID } from 'node:crypto'
 import {
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
 } from '@fastify/type-provider-zod'
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { Registry } from 'prom-client'
 import {
   answerConnectionError,
   type ConnectionLimits,
   DEFAULT_CONNECTION_LIMITS,
-  endConnections,
-  guardConnections,
 } from './connections.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
@@ -31,7 +23,13 @@ import { createMetrics } from './metrics.ts'
 import { registerDocumentation, type SecurityScheme } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage } from './pages/page-routes.ts'
-import { observeRequests } from './request-observer.ts'
+import {
+  addRequestHooks,
+  type CorsPolicy,
+  corsHook,
+  makeRequestId,
+  type OriginsHook,
+} from './request-hooks.ts'
 import type { ServiceApp } from './service-app.ts'
 import { watchMethods } from './watch-methods.ts'
 
@@ -78,14 +76,13 @@ const PARAM_LIMIT_CHARS = 512
 const PLUGIN_LIMIT_MS = 20_000
 
 function newFastify(options: ServiceAppOptions, allowOrigins: OriginsHook): ServiceApp {
-  const newRequestId = options.newRequestId ?? randomUUID
   const answerError = errorHandler(options.errors ?? {})
   const { connectionLimits: limits = DEFAULT_CONNECTION_LIMITS, trustedProxyHops = 0 } = options
   const app = fastify({
     ...(options.logger === undefined ? {} : { loggerInstance: options.logger }),
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
-    genReqId: () => newRequestId(),
+    genReqId: options.newRequestId ?? makeRequestId,
     bodyLimit: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
     requestTimeout: limits.requestMs,
     // Not even a function without proxies: with one, Fastify would take the host from a forwarded header.
@@ -158,18 +155,7 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
   const { name: title, version, description } = options
   metrics.read('tallystick_build_info', (show) => show(1, { service: title, version }))
   acceptEmptyJson(app)
-  observeRequests(app, registry)
-  guardConnections(app)
-  endConnections(app)
-  app.addHook('onSend', async (_request, reply) => {
-    void reply.header('x-content-type-options', 'nosniff')
-  })
-  app.addHook('onRequest', allowOrigins)
-  // Before the framework judges a body that nobody will read.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) void sendError(reply, unknownPath)
-    else done()
-  })
+  addRequestHooks(app, { allowOrigins, registry, unknownPath })
   app.setNotFoundHandler((_request, reply) => sendError(reply, unknownPath))
   const answerOtherMethods = watchMethods(app, { isOptionsAnswered: options.cors !== false })
   const info = { title, version, description }
@@ -188,74 +174,4 @@ export async function createServiceApp(options: ServiceAppOptions): Promise<Serv
     addLivePage(app, '/', options.home ?? (() => ({ title, lead: description })))
   answerOtherMethods()
   return app
-}
-
-/**
- * CORS for the paid services (S9): what is allowed in any case, besides what a page asks for.
- * `Access-Control-Expose-Headers` is among it because the official client sends it as a request header.
- */
-export const paidServiceCors: CorsPolicy = {
-  methods: ['GET', 'POST', 'OPTIONS'],
-  allowedHeaders: [
-    'PAYMENT-SIGNATURE',
-    'X-PAYMENT',
-    'Access-Control-Expose-Headers',
-    'content-type',
-    'idempotency-key',
-  ],
-  exposedHeaders: ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE', 'x-request-id', 'retry-after'],
-}
-
-/** Browsers from other origins may send and read this. */
-export type CorsPolicy = {
-  readonly methods: readonly string[]
-  readonly allowedHeaders: readonly string[]
-  readonly exposedHeaders: readonly string[]
-  /** Answers name the page's origin instead of `*`, and allow none of the other headers that it asks for. */
-  readonly isByOrigin?: boolean
-}
-
-type OriginsHook = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
-
-const CORS_MAX_AGE_SECONDS = 600
-/** Longest list that is read: far more than pages send, and little enough that the answer's head stays small (S10). */
-const REQUESTED_CHARS_MAX = 1_000
-/** A scheme, the longest host name and a port: a longer one is no page’s. */
-const ORIGIN_CHARS_MAX = 300
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
-
-/** The policy's headers and those that the page asks for: tracing and caching add headers that no list foresees. */
-function allowedHeaders({ allowedHeaders: allowed, isByOrigin }: CorsPolicy, requested = '') {
-  if (isByOrigin === true || requested.length > REQUESTED_CHARS_MAX) return allowed
-  const names = requested.split(',').map((name) => name.trim())
-  const known = new Set(allowed.map((name) => name.toLowerCase()))
-  return [
-    ...allowed,
-    ...names.filter((name) => HEADER_NAME.test(name) && !known.has(name.toLowerCase())),
-  ]
-}
-
-/**
- * A hook that answers every `OPTIONS` with 204, and lets pages of other origins read the other answers. They send nothing here
- * unasked (no cookies), so an origin gains nothing that its user has not given it. The headers are set on Node's response, so
- * that a stream that a route writes itself carries them too.
- */
-function corsHook(policy: CorsPolicy | false): OriginsHook {
-  if (policy === false) return (_request, _reply, done) => done()
-  const exposed = policy.exposedHeaders.join(', ')
-  // A callback, which saves a promise per request compared with an async hook.
-  return ({ headers, method }, reply, done) => {
-    const { origin = '', 'access-control-request-headers': requested } = headers
-    const isEchoed =
-      policy.isByOrigin === true && origin !== '' && origin.length <= ORIGIN_CHARS_MAX
-    const { raw } = reply
-    raw.setHeader('access-control-allow-origin', isEchoed ? origin : '*')
-    raw.setHeader('access-control-expose-headers', exposed)
-    if (policy.isByOrigin === true) raw.setHeader('vary', 'origin')
-    if (method !== 'OPTIONS') return done()
-    raw.setHeader('access-control-allow-methods', policy.methods.join(', '))
-    raw.setHeader('access-control-allow-headers', allowedHeaders(policy, requested).join(', '))
-    raw.setHeader('access-control-max-age', String(CORS_MAX_AGE_SECONDS))
-    return void reply.code(204).send()
-  }
 }

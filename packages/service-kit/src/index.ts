@@ -3,6 +3,9 @@ export { presentedToken } from './bearer-token.ts'
 export {
   BoundedMap,
   boundedLabel,
+  type CallRate,
+  clientNetwork,
+  createCallRate,
   getOrMake,
   type KeptRead,
   keptRead,
@@ -43,12 +46,7 @@ export {
   textField,
   withFieldMeta,
 } from './config-field.ts'
-export {
-  type CorsPolicy,
-  createServiceApp,
-  paidServiceCors,
-  type ServiceAppOptions,
-} from './create-service-app.ts'
+export { createServiceApp, type ServiceAppOptions } from './create-service-app.ts'
 export { type ErrorAnswer, errorAnswers, errorBody, type RequestIssue } from './error-answer.ts'
 export { sendError } from './error-handler.ts'
 export { findProgram } from './find-program.ts'
@@ -60,6 +58,7 @@ export { createMetrics, type MetricTable } from './metrics.ts'
 export { type PostAnswer, postChecked, type ResolveName } from './post-checked.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
 export type { RefusedStart } from './refusing-service.ts'
+export { type CorsPolicy, paidServiceCors } from './request-hooks.ts'
 export { type BackOff, type BackOffLimits, createBackOff, retry } from './retry.ts'
 export { createRetryingDelivery } from './retrying-delivery.ts'
 export {

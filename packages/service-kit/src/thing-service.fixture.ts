@@ -1,8 +1,9 @@
 /** The service that the application's tests talk to. */
 import { z } from 'zod'
-import { createServiceApp, paidServiceCors, type ServiceAppOptions } from './create-service-app.ts'
+import { createServiceApp, type ServiceAppOptions } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
+import { paidServiceCors } from './request-hooks.ts'
 import type { ServiceApp } from './service-app.ts'
 
 class LedgerDown extends Error {}

@@ -52,7 +52,7 @@ export {
   type ReserveOutcome,
   weighSiblings,
 } from './reservations/reservation-store.ts'
-export { addGuess, clientNetwork, type Guesses } from './reservations/same-purchase.ts'
+export { addGuess, type Guesses } from './reservations/same-purchase.ts'
 export {
   LedgerUnavailable,
   type PaymentScheme,

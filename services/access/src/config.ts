@@ -12,7 +12,7 @@ import {
 } from '@tallystick/service-kit'
 import { readPrivateKey, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { z } from 'zod'
-import type { AlertLimits } from './domain/seller-alerts.ts'
+import { type AlertLimits, HOUR_MS } from './domain/seller-alerts.ts'
 
 /** A text of that form, and how it is read. */
 const matching = <Value>(expected: string, form: RegExp, read: (text: string) => Value) =>
@@ -200,8 +200,6 @@ export function relayCallsPerMinute({
   const isLocal = /^(127\.|\[::1\]|[^.]+$)/.test(new URL(url).hostname)
   return isLocal ? 0 : processShare(FREE_RELAY_CALLS_PER_MINUTE)
 }
-
-const HOUR_MS = 3_600_000
 
 /** The figures at which the seller is alerted. */
 export const alertLimits = (

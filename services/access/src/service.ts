@@ -3,7 +3,7 @@
  * nothing connects before it is used; the service starts while its ledger, mirror node or facilitator is down.
  */
 import { randomBytes } from 'node:crypto'
-import { type Clock, Registry, type Service } from '@tallystick/service-kit'
+import { type Clock, createCallRate, Registry, type Service } from '@tallystick/service-kit'
 import {
   createDerivedReceiptIssuer,
   createFacilitatorPool,
@@ -39,7 +39,6 @@ import type { ReportAccessEvent } from './domain/access-events.ts'
 import type { AccessPorts, PaidResourceReader } from './domain/access-parts.ts'
 import { readStatus } from './domain/access-status.ts'
 import { type Hex, ZERO_ADDRESS } from './domain/access-window.ts'
-import { createCallRate } from './domain/call-rate.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import { createLedgerClock } from './domain/ledger-clock.ts'
 import type { RecorderCount } from './domain/recorder-count.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { manualClock, readConfig } from '@tallystick/service-kit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { issuerConfigSchema } from '../config.ts'
-import { createRegistrationLimit, readNetwork, SignInLimits } from '../domain/sign-in-limits.ts'
+import { createRegistrationLimit, SignInLimits } from '../domain/sign-in-limits.ts'
 import { runIssuerCommand as admin } from '../testing/command.fixture.ts'
 import { openSigningKeys } from './signing-keys.ts'
 import { addUser, openUsersFile } from './users-file.ts'
@@ -95,18 +95,6 @@ const findProblems = (environment: Record<string, string>) => {
   const reading = readConfig(issuerConfigSchema, environment)
   return reading.kind === 'invalid' ? reading.problems.map(({ variable }) => variable) : []
 }
-
-it.each([
-  ['203.0.113.7', '203.0.113.7'],
-  ['::ffff:203.0.113.7', '203.0.113.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
-  ['2001:db8::1', '2001:db8:0:0'],
-  ['2001:db8:1:2::', '2001:db8:1:2'],
-  ['2001:0DB8:0001:2::9', '2001:db8:1:2'],
-  ['::1', '0:0:0:0'],
-])('%s counts as %s', (address, network) => {
-  expect(readNetwork(address)).toBe(network)
-})
 
 it('twenty programs an hour register from one network', () => {
   const clock = manualClock(0)

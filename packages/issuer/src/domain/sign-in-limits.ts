@@ -1,6 +1,6 @@
 /**
  * How often strangers may try: passwords per network and name, per network and per name; registrations and sign-ins that are
- * begun, per network. A network is an IPv4 address or the /64 of an IPv6 address, since one customer holds all of it.
+ * begun, per network.
  */
 import { BoundedMap } from '@tallystick/service-kit'
 
@@ -102,18 +102,3 @@ export const createRegistrationLimit = (clock: TimeSource): NetworkLimit =>
 /** For sign-ins that are begun. */
 export const createBeginningLimit = (clock: TimeSource): NetworkLimit =>
   limitNetworks(clock, BEGINNINGS)
-
-/** An IPv4 address, or the first four groups of an IPv6 address. */
-export function readNetwork(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
-  const [before = '', after] = plain.split('::')
-  // However proxies spell them.
-  const groups = before
-    .split(':')
-    .filter(Boolean)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-  const tail = after === undefined ? 0 : after.split(':').filter(Boolean).length
-  const zeros = Array.from({ length: 8 - groups.length - tail }, () => '0')
-  return [...groups, ...zeros].slice(0, 4).join(':')
-}

@@ -9,6 +9,7 @@ import type { Hex } from '../domain/access-window.ts'
 import type { Transaction } from '../transactions/transaction.ts'
 import type { SendResult, TransactionLedger } from '../transactions/transaction-ledger.ts'
 import { TransactionQueue } from '../transactions/transaction-queue.ts'
+import { createTransactionSigner } from './contract-calls.ts'
 import {
   type LedgerFacts,
   type LedgerReceipt,
@@ -16,8 +17,7 @@ import {
   readReceipt,
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
-import { type Relay, RelayRefusal } from './relay.ts'
-import { createTransactionSigner, sendTransaction } from './send-transaction.ts'
+import { type Relay, RelayRefusal, sendTransaction } from './relay.ts'
 
 /** Tries for one call: two replicas that race for a nonce collide a few times at most, and a relay that is not reached for
  * so long is down. */

@@ -6,7 +6,13 @@
 import type { Hex } from '../domain/access-window.ts'
 import type { UsageCount, UsageEntry, UsageLedger, WindowId } from '../metering/usage-ledger.ts'
 import { GAS_PRICE_FACTOR, SEAL_AT_AGENTS } from '../metering/usage-limits.ts'
-import { decodeContractEvents, encodeCall, readWindow, withoutChecksum } from './contract-calls.ts'
+import {
+  createTransactionSigner,
+  decodeContractEvents,
+  encodeCall,
+  readWindow,
+  withoutChecksum,
+} from './contract-calls.ts'
 import {
   type LedgerFacts,
   type LedgerLog,
@@ -14,8 +20,7 @@ import {
   readReceipt,
   WEIBAR_PER_TINYBAR,
 } from './ledger-facts.ts'
-import type { Relay } from './relay.ts'
-import { createTransactionSigner, sendTransaction } from './send-transaction.ts'
+import { type Relay, sendTransaction } from './relay.ts'
 
 /** Gas of a transaction before its first entry: 21,000, the call, and a margin. */
 const BASE_GAS = 45_000n

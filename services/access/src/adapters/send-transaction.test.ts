@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { RelayRefusal, RelayUnavailable } from './relay.ts'
-import { sendTransaction } from './send-transaction.ts'
+import { RelayRefusal, RelayUnavailable, sendTransaction } from './relay.ts'
 
 const refusal = (details: string): Error => new RelayRefusal(details, undefined)
 

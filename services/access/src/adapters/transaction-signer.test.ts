@@ -4,7 +4,7 @@ import { keccak256, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
 import type { Hex } from '../domain/access-window.ts'
-import { createTransactionSigner } from './send-transaction.ts'
+import { createTransactionSigner } from './contract-calls.ts'
 
 const bytes = (minLength: number, maxLength: number) =>
   fc.uint8Array({ minLength, maxLength }).map((value): Hex => toHex(value))

@@ -48,7 +48,7 @@ export function secondsRemaining(window: AccessWindow, nowSeconds: number): numb
 }
 
 /** Whether an armed renewal is so long overdue that the network will never make it (A7, A12). */
-export function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
+function isScheduleOverdue(window: AccessWindow, nowSeconds: number): boolean {
   return (
     window.schedule !== ZERO_ADDRESS &&
     window.scheduledAtSeconds + accessWindowRules.overdueSeconds < nowSeconds
@@ -98,6 +98,56 @@ export function periodsInReach(window: AccessWindow, nowSeconds: number): number
 /** Money that is in no period: what is below a price, or lies beyond the reach (A26), tinybar. */
 export const waitingTinybar = (window: AccessWindow): bigint =>
   window.balanceTinybar - BigInt(window.periodsFunded) * window.priceTinybar
+
+/** What waits is made into periods when less than this is paid for, seconds: then it lasts for the reach, 31 days (A26). */
+const FUND_AGAIN_SECONDS = 86_400
+
+/**
+ * Whether a poke makes periods of what waits (A26): of an open window while the current offer has its terms, of a closed one
+ * while these are no worse for the agent. By anyone else's poke the contract does no more.
+ */
+function isToFund(
+  window: AccessWindow,
+  offer: CurrentOffer | undefined,
+  nowSeconds: number,
+): boolean {
+  if (offer === undefined || offer.retiredAtSeconds !== 0 || window.isCancelled) return false
+  if (waitingTinybar(window) < offer.priceTinybar) return false
+  const isNoWorse =
+    offer.priceTinybar <= window.priceTinybar &&
+    offer.periodSeconds >= window.periodSeconds &&
+    offer.callsAllowed >= window.callsAllowed
+  if (!window.isOpen) return window.exists && isNoWorse
+  const isSame =
+    offer.priceTinybar === window.priceTinybar &&
+    offer.periodSeconds === window.periodSeconds &&
+    offer.callsAllowed === window.callsAllowed
+  const aheadSeconds = window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
+  const isShort = window.periodsFunded === 0 || aheadSeconds < nowSeconds + FUND_AGAIN_SECONDS
+  return isSame && isShort
+}
+
+type CurrentOffer = Pick<AccessWindow, 'priceTinybar' | 'periodSeconds' | 'callsAllowed'> & {
+  readonly retiredAtSeconds: number
+}
+
+/**
+ * The contract is called for one of these: `reap` gives up a schedule that is overdue, `poke` arms a renewal that is missing
+ * (A7), `fund` is a poke that makes periods of what waits (A26).
+ */
+export type WindowNeed = 'reap' | 'poke' | 'fund'
+
+/** Finds what must be done so that the network renews this window, if anything; `offer` is the current one. */
+export function findNeed(
+  window: AccessWindow,
+  offer: CurrentOffer | undefined,
+  nowSeconds: number,
+): WindowNeed | undefined {
+  if (isToFund(window, offer, nowSeconds)) return 'fund'
+  if (isScheduleOverdue(window, nowSeconds)) return 'reap'
+  const isToRenew = window.isOpen && !window.isCancelled && window.periodsFunded > 0
+  return isToRenew && window.schedule === ZERO_ADDRESS ? 'poke' : undefined
+}
 
 /**
  * The second for which the ledger is asked: the server's clock, rounded down. Only here does server time become ledger

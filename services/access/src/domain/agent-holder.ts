@@ -2,11 +2,10 @@
  * Addresses for which nobody should buy (A24): nobody holds them, or their holder acts under another one, so that cancelling
  * and guarding would go by that. The challenge says so, and a payment for one is refused unsettled.
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type Clock, createCallRate, pause } from '@tallystick/service-kit'
 import { longZeroAddress } from '@tallystick/x402/hedera'
 import type { AccessParts } from './access-parts.ts'
 import { type Hex, ZERO_ADDRESS } from './access-window.ts'
-import { createCallRate } from './call-rate.ts'
 
 /** The last address that the ledger keeps for its own contracts. */
 const SYSTEM_NUMBER_MAX = 0x3ffn

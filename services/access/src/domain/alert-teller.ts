@@ -8,15 +8,13 @@ import { ChainUnavailable, ContractAbsent } from './access-contract.ts'
 import type { AlertNotice, AlertWebhook } from './access-events.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
 import type { SellerHistory } from './seller-account.ts'
+import { LOOK_MS } from './seller-alerts.ts'
 
 /**
  * A recorder lives if it paid for a transaction at most this long before the latest of any recorder, milliseconds. A process with
  * a call in two minutes makes one within it. A shorter time would tell twice in quiet hours, a longer one later after a death.
  */
 const SEEN_MS = 6 * 3_600_000
-
-/** Between two looks while a notice waits, milliseconds: as often as the figures are looked at. */
-const LOOK_MS = 60_000
 
 /** After a recorder was seen this long after a notice, its process has told it, milliseconds: two looks at the figures. */
 const TOLD_MS = 120_000

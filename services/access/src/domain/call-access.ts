@@ -2,11 +2,11 @@
  * The decision behind `/access`, in the order of the specification: chain and contract, open window, otherwise payment.
  * Dependencies that fail throw their named errors, which errors.ts maps; everything expected is an outcome.
  */
+import { type CallRate, clientNetwork } from '@tallystick/service-kit'
 import {
   type Admission,
   type Challenge,
   type ChallengeError,
-  clientNetwork,
   type PaymentHeaders,
   type PaymentTerms,
   type Settlement,
@@ -14,6 +14,7 @@ import {
 import type { AccessGranted } from '../wire/access-answers.ts'
 import {
   callIn,
+  findNeed,
   grantedBody,
   type Hex,
   ledgerSeconds,
@@ -24,7 +25,6 @@ import {
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
-import type { CallRate } from './call-rate.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -190,8 +190,10 @@ async function readWindow(
     if (payment !== undefined) void deps.sender.warm()
   }
   const window = await subscriptions.readForCall(agent)
-  deps.reaper.consider(agent, window)
-  const lateSeconds = secondsPastSchedule(window, ledgerSeconds(clock))
+  const nowSeconds = ledgerSeconds(clock)
+  const need = findNeed(window, contract.knownOffers().at(-1), nowSeconds)
+  if (need !== undefined) deps.reaper.attend(agent, window.slotId, need)
+  const lateSeconds = secondsPastSchedule(window, nowSeconds)
   if (lateSeconds > 0) deps.report({ kind: 'renewal-late', lateSeconds })
   return window
 }

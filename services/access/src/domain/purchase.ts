@@ -61,7 +61,7 @@ export type PurchaseRefusal =
   'payment_pending' | SalesRefusal | 'seller_float_low' | 'forward_refused'
 
 /** The sweep says this of credits that nobody has opened yet. */
-export type PendingCredits = {
+type PendingCredits = {
   /** Reads the log once more before a payment is settled: another replica may have settled one for the agent. */
   lookAgain(): Promise<void>
   /** Whether there is one for this agent, other than the one with that transaction id. */

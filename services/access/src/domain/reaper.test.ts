@@ -5,7 +5,13 @@ import { createFakeSender } from '../testing/fake-sender.ts'
 import type { Offer } from './access-contract.ts'
 import type { AccessEvent } from './access-events.ts'
 import type { AccessParts } from './access-parts.ts'
-import { type AccessWindow, type Hex, ZERO_ADDRESS } from './access-window.ts'
+import {
+  type AccessWindow,
+  findNeed,
+  type Hex,
+  ledgerSeconds,
+  ZERO_ADDRESS,
+} from './access-window.ts'
 import { createReaper } from './reaper.ts'
 
 const AGENT: Hex = '0xaa00000000000000000000000000000000000000'
@@ -40,7 +46,8 @@ function startReaper() {
     events,
     /** Considers the window and waits until no attempt runs. */
     serve: async (window: AccessWindow, agent = AGENT): Promise<void> => {
-      reaper.consider(agent, window)
+      const need = findNeed(window, contract.knownOffers().at(-1), ledgerSeconds(clock))
+      if (need !== undefined) reaper.attend(agent, window.slotId, need)
       await clock.advanceMsSettled(1)
     },
   }

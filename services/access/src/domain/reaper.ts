@@ -1,14 +1,6 @@
 import { BoundedMap } from '@tallystick/service-kit'
-import type { Offer, Rearming } from './access-contract.ts'
 import type { AccessParts } from './access-parts.ts'
-import {
-  type AccessWindow,
-  type Hex,
-  isScheduleOverdue,
-  ledgerSeconds,
-  waitingTinybar,
-  ZERO_ADDRESS,
-} from './access-window.ts'
+import type { Hex, WindowNeed } from './access-window.ts'
 
 /** At most one attempt per slot in this time: reads show its result within 10 s, and another attempt costs gas. */
 const REARM_AGAIN_MS = 60_000
@@ -25,46 +17,11 @@ const BELOW_FLOOR = -2
 /** Slots remembered as tried; beyond this the oldest may be tried again early, which is harmless. */
 const TRIED_MAX = 1_000
 
-/** Finds what a slot needs so that the network renews this window, if anything. */
-function findNeededRearming(window: AccessWindow, nowSeconds: number): Rearming | undefined {
-  if (isScheduleOverdue(window, nowSeconds)) return 'reap'
-  const isToRenew = window.isOpen && !window.isCancelled && window.periodsFunded > 0
-  return isToRenew && window.schedule === ZERO_ADDRESS ? 'poke' : undefined
-}
-
-/** What waits is made into periods when less than this is paid for, seconds: then it lasts for the reach, 31 days (A26). */
-const FUND_AGAIN_SECONDS = 86_400
-
-/**
- * Whether a poke makes periods of what waits (A26): of an open window while the current offer has its terms, of a closed one
- * while these are no worse for the agent. By anyone else's poke the contract does no more.
- */
-function isToFund(window: AccessWindow, offer: Offer | undefined, nowSeconds: number): boolean {
-  if (offer === undefined || offer.retiredAtSeconds !== 0 || window.isCancelled) return false
-  if (waitingTinybar(window) < offer.priceTinybar) return false
-  const isNoWorse =
-    offer.priceTinybar <= window.priceTinybar &&
-    offer.periodSeconds >= window.periodSeconds &&
-    offer.callsAllowed >= window.callsAllowed
-  if (!window.isOpen) return window.exists && isNoWorse
-  const isSame =
-    offer.priceTinybar === window.priceTinybar &&
-    offer.periodSeconds === window.periodSeconds &&
-    offer.callsAllowed === window.callsAllowed
-  const aheadSeconds = window.expiresAtSeconds + window.periodsFunded * window.periodSeconds
-  const isShort = window.periodsFunded === 0 || aheadSeconds < nowSeconds + FUND_AGAIN_SECONDS
-  return isSame && isShort
-}
-
-/** The contract is called for one of these: `fund` is a poke that makes periods of what waits. */
-type Need = Rearming | 'fund'
-
 export type Reaper = ReturnType<typeof createReaper>
 
 /**
- * Re-arms a slot's renewal in the background when a read shows that the network never made the pending one, or that a
- * funded window has none (A7). One attempt serves every agent of the slot. It also makes periods of what an agent has
- * waiting (A26).
+ * Calls the contract in the background for what a read shows that a window needs: its slot's renewal armed again (A7), or
+ * periods made of what waits (A26). One attempt serves every agent of the slot.
  */
 export function createReaper({ contract, sender, subscriptions, clock, report }: AccessParts) {
   const tried = new BoundedMap<bigint, { readonly untilMs: number; readonly pauseMs: number }>(
@@ -77,11 +34,11 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
     tried.set(slotId, { untilMs: clock.unixMs() + pauseMs, pauseMs })
   }
   /** Whether the call would be for nothing. A reap frees the old schedule's lock; a poke has only the free reserve. */
-  const isFutile = async (need: Need): Promise<boolean> =>
+  const isFutile = async (need: WindowNeed): Promise<boolean> =>
     need === 'fund'
       ? await contract.areSalesPaused()
       : need === 'poke' && (await contract.renewalsReserveCanArm()) === 0
-  const attempt = async (agent: Hex, slotId: bigint, need: Need): Promise<void> => {
+  const attempt = async (agent: Hex, slotId: bigint, need: WindowNeed): Promise<void> => {
     const slot = { agent, slotId: slotId.toString() }
     const how = need === 'reap' ? need : 'poke'
     try {
@@ -101,16 +58,12 @@ export function createReaper({ contract, sender, subscriptions, clock, report }:
   }
 
   return {
-    consider(agent: Hex, window: AccessWindow): void {
-      const nowSeconds = ledgerSeconds(clock)
-      const need = isToFund(window, contract.knownOffers().at(-1), nowSeconds)
-        ? 'fund'
-        : findNeededRearming(window, nowSeconds)
-      if (isClosed || need === undefined) return
-      const last = tried.get(window.slotId)
+    attend(agent: Hex, slotId: bigint, need: WindowNeed): void {
+      if (isClosed) return
+      const last = tried.get(slotId)
       if (last !== undefined && clock.unixMs() < last.untilMs) return
-      rest(window.slotId, last?.pauseMs ?? REARM_AGAIN_MS)
-      const trying = attempt(agent, window.slotId, need).finally(() => running.delete(trying))
+      rest(slotId, last?.pauseMs ?? REARM_AGAIN_MS)
+      const trying = attempt(agent, slotId, need).finally(() => running.delete(trying))
       running.add(trying)
     },
     /** Returns once no attempt is running. */

@@ -72,7 +72,7 @@ export function judgeFigures(
  * the operator takes money out or sends some. */
 export type SpendingTrail = readonly { readonly atMs: number; readonly spentTinybar: bigint }[]
 
-const HOUR_MS = 3_600_000
+export const HOUR_MS = 3_600_000
 /** No rate is taken over less than this, milliseconds: one purchase's calls would look like a day's. */
 const TRAIL_MS_MIN = 600_000
 
@@ -147,7 +147,7 @@ export async function readSellerFigures(
 }
 
 /** Between two looks, milliseconds: five reads of the ledger each. */
-const LOOK_MS = 60_000
+export const LOOK_MS = 60_000
 
 export type SellerAlerts = ReturnType<typeof createSellerAlerts>
 

@@ -82,7 +82,7 @@ export const USAGE_FIGURES = {
 export type UsageFigure = keyof typeof USAGE_FIGURES
 export type UsageFigures = Readonly<Record<UsageFigure, number>>
 /** Totals of metering alone; the queue of transactions counts the others. */
-export type UsageTotals = Record<
+type UsageTotals = Record<
   Exclude<Extract<UsageFigure, `${string}Total`>, keyof QueueTotals>,
   number
 >

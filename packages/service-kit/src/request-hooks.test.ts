@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'vitest'
-import { createServiceApp, paidServiceCors } from './create-service-app.ts'
+import { createServiceApp } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
+import { paidServiceCors } from './request-hooks.ts'
 import type { ServiceApp } from './service-app.ts'
 
 const lines: Record<string, unknown>[] = []

@@ -1,7 +1,7 @@
-import { manualClock } from '@tallystick/service-kit'
 import { array, assert as assertProperty, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createCallRate } from './call-rate.ts'
+import { createCallRate } from './bounded.ts'
+import { manualClock } from './manual-clock.ts'
 
 function stand(perSecond: number) {
   const clock = manualClock(1_800_000_000_000)
