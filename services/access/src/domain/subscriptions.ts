@@ -49,6 +49,8 @@ type ReadingCall = {
   readonly findPayer: () => Promise<string | undefined>
 }
 
+type Room = RelayPlace | { readonly retryAfterSeconds: number }
+
 /** Nothing to leave: open windows are read whatever the budget has. */
 const NO_PLACE: RelayPlace = { leave: () => undefined }
 
@@ -107,26 +109,9 @@ export function createSubscriptions({
   return {
     known,
     read,
-    /**
-     * Asks for room to read the agent's window, before anything else asks the ledger (A25). A payment counts as one only
-     * where an unpaid call has no room, so that a header alone makes nobody a payer, and within its payer's share.
-     */
-    async askForRoom({
-      address,
-      agent,
-      findPayer,
-    }: ReadingCall): Promise<RelayPlace | { readonly retryAfterSeconds: number }> {
-      if (known(agent)?.isOpen === true) return NO_PLACE
-      const retryAfterSeconds = budget.secondsOverShare(address)
-      const place = retryAfterSeconds === undefined ? budget.takeRoom('unpaid') : undefined
-      if (place !== undefined) return place
-      const payer = await findPayer()
-      const isPaying = payer !== undefined && budget.goesFirst(payer)
-      if (!isPaying && retryAfterSeconds !== undefined) return { retryAfterSeconds }
-      const later = await budget.waitForRoom(isPaying ? 'payment' : 'unpaid')
-      if (later === undefined) throw budgetUsedUp()
-      return later
-    },
+    /** Asks for room to read the agent's window, before anything else asks the ledger (A25). */
+    askForRoom: async (call: ReadingCall): Promise<Room> =>
+      known(call.agent)?.isOpen === true ? NO_PLACE : await findRoom(budget, call),
     /** From the contract alone. */
     readChain: async (agent: Hex): Promise<AccessWindow> => (await reads.readNow(agent)).window,
     /** For a call: an open window from a read at most 2 s old, otherwise from one that begins now. */
@@ -158,6 +143,22 @@ export function createSubscriptions({
     /** Call it after changing the agent's window: the next read is a new one. Throws nothing. */
     forget: (agent: Hex): void => reads.forget(agent),
   }
+}
+
+/**
+ * Finds room for a call whose window is not known to be open. A payment counts as one only where an unpaid call has no room, so
+ * that a header alone makes nobody a payer, and within its payer's share.
+ */
+async function findRoom(budget: RelayBudget, { address, findPayer }: ReadingCall): Promise<Room> {
+  const retryAfterSeconds = budget.secondsOverShare(address)
+  const place = retryAfterSeconds === undefined ? budget.takeRoom('unpaid') : undefined
+  if (place !== undefined) return place
+  const payer = await findPayer()
+  const isPaying = payer !== undefined && budget.goesFirst(payer)
+  if (!isPaying && retryAfterSeconds !== undefined) return { retryAfterSeconds }
+  const later = await budget.waitForRoom(isPaying ? 'payment' : 'unpaid')
+  if (later === undefined) throw budgetUsedUp()
+  return later
 }
 
 /** Asks the contract, one read at a time for each agent, and keeps the last answer. */
