@@ -147,7 +147,7 @@ it.skipIf(ownPostgresMissing !== undefined)(
     // The one after that is added beside the next one, and no more beside this one.
     expect(await runCommands(owner, AFTER_NEXT, readCommands(1))).toEqual([])
     const tooOld = services.map((service) => service.replace(0, []).catch(String))
-    const reason = 'its schema is 3, that of this program 1: it opens the next one, too, but only'
+    const reason = 'its schema is 3, that of this program 1: a program opens its own schema, and'
     expect(await Promise.all(tooOld)).toEqual(services.map(() => expect.stringContaining(reason)))
     await load.goOn()
     await load.end()

@@ -104,6 +104,10 @@ async function readSchemaVersion(rows: Rows, schema: string) {
   }
 }
 
+/** Of a program, behind its schema's number or alone. */
+export const TOO_OLD =
+  'a program opens its own schema, and the next one until that is contracted: start a newer release'
+
 /**
  * Why a program cannot use a store's schema; undefined if it can. It knows its own, and can live beside the next one until that
  * is contracted.
@@ -115,10 +119,7 @@ export async function findSchemaFault(
   const { contracted, version } = await readSchemaVersion(rows, schema)
   const known = migrations.length
   if (version === known || (version === known + 1 && contracted <= known)) return undefined
-  const cure =
-    version < known
-      ? 'migrate it'
-      : 'it opens the next one, too, but only until that is contracted: start a newer release'
+  const cure = version < known ? 'migrate it' : TOO_OLD
   return `its schema is ${version}, that of this program ${known}: ${cure}`
 }
 

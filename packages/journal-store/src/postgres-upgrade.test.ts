@@ -17,6 +17,7 @@ import {
 import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
 import { appendText } from './store.contract.ts'
+import { openWriteProbe } from './write-probe.ts'
 
 const OLD = POSTGRES_NOTES
 /** The next release counts words, and has no use for the names of writers. */
@@ -60,7 +61,7 @@ describe.skipIf(postgresMissing !== undefined)(
       endings.push(() => place.close())
       const store = await openPostgresStore(kind, { ...options, door })
       endings.push(() => store.close())
-      return { place, store, end: () => Promise.all([place.close(), store.close()]) }
+      return { door, place, store, end: () => Promise.all([place.close(), store.close()]) }
     }
     beforeAll(() => {
       server = startPostgres()
@@ -118,15 +119,19 @@ describe.skipIf(postgresMissing !== undefined)(
       await (await serve(NEXT, 'next')).end()
     })
 
-    it('a process of the old release that was forgotten, and wakes once the schema is contracted, writes no more', async () => {
+    it('a process of the old release that was forgotten, and wakes once the schema is contracted, writes no more, and is not ready', async () => {
       await migrate(OLD)
-      const { place, store } = await serve(OLD, 'old', () => undefined)
+      const { door, place, store } = await serve(OLD, 'old', () => undefined)
       await migrate(NEXT)
       await runSql(owner, 'DELETE FROM notes.processes')
       await migrate(NEXT, 'contract')
       await place.beat().catch(() => undefined)
       await expect(appendText(store, 'a late note')).rejects.toThrow(/its schema is 2/)
       await expect(runSql(owner, 'TABLE notes.processes')).resolves.toMatchObject({ rows: [] })
+      const { trouble } = openWriteProbe(door, () => undefined)
+      await expect(trouble()).resolves.toMatchObject({
+        sentence: expect.stringMatching(/: start a newer release$/),
+      })
     })
 
     it('a journal that gets another column is appended to as before until the schema is contracted, and then no more', async () => {

@@ -9,6 +9,7 @@ import {
 } from './postgres-connection.ts'
 import type { PostgresDoor } from './postgres-door.ts'
 import { sqlCode } from './postgres-line.ts'
+import { TOO_OLD } from './postgres-store-kind.ts'
 import { errorMessage, type WriteTrouble } from './unavailable.ts'
 
 /** Asked, connected anew and asked again, it answers before a probe of readiness gives up after 3 s, milliseconds. */
@@ -36,7 +37,7 @@ function describeTrouble(message: string): WriteTrouble {
   if (says(COMMITS_WAIT)) return { reason: 'commits_wait', sentence: COMMITS_WAIT }
   if (says(DISK_FULL)) return { reason: 'disk_full', sentence: DISK_FULL }
   if (says(HEADS_LOCKED)) return { reason: 'writes_locked', sentence: HEADS_LOCKED }
-  const sentence = says(TAKES_NO_WRITES) ? TAKES_NO_WRITES : 'no database server commits in time'
+  const sentence = [TAKES_NO_WRITES, TOO_OLD].find(says) ?? 'no database server commits in time'
   return { reason: 'database_unavailable', sentence }
 }
 
