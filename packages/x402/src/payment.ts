@@ -7,7 +7,7 @@ export type PaymentRequirement = {
   readonly network: string
   /** Base units, decimal digits. */
   readonly amount: string
-  /** `0.0.0` for HBAR, otherwise the token's address. */
+  /** `0.0.0` for HBAR, otherwise the token's id on Hedera or its address. */
   readonly asset: string
   readonly payTo: string
   readonly maxTimeoutSeconds: number

@@ -169,7 +169,7 @@ describe('X25: refused, each by the name of its rule', () => {
 
   // Consensus would refuse these, after the fee payer has paid.
   test.each<[string, readonly TokenList[]]>([
-    ['the token twice', [{ lines: HONEST }, { lines: HONEST }]],
+    ['the token in two lists', [{ lines: HONEST.slice(0, 1) }, { lines: HONEST.slice(1) }]],
     ['an empty list of another token', [{ lines: HONEST }, { token: '0.0.77', lines: [] }]],
     ['a number of decimals', change({ expectedDecimals: { value: 2 } })],
   ])('%s', async (_name, tokens) => {
