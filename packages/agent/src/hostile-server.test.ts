@@ -207,7 +207,7 @@ describe('X9: x402-redteam', () => {
     ['negative', { amount: '-1' }],
     ['longer than any supply', { amount: '9'.repeat(40) }],
     ['in a token of the same digits', { asset: '0.0.1234' }],
-    ['in dollars that official clients allow', { asset: '0.0.429274', amount: '10000' }],
+    ['in dollars of USDC', { asset: '0.0.429274', amount: '10000' }],
     ['on another network', { network: 'hedera:mainnet' }],
     ['by another scheme', { scheme: 'upto' }],
   ] as const)('overpay: an amount %s is not signed', async ([, change]) => {

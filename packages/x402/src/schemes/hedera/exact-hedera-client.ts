@@ -3,8 +3,6 @@
  * the facilitator pays. It sends nothing to a ledger. Pages load this file, too.
  */
 import type {
-  DefaultAsset,
-  Network,
   PaymentPayloadResult,
   PaymentRequirements,
   SchemeNetworkClient,
@@ -18,7 +16,6 @@ import {
   VALID_DURATION_SECONDS_MAX,
   VALID_DURATION_SECONDS_MIN,
 } from './hbar.ts'
-import { findToken, HEDERA_USDC } from './hedera-token.ts'
 import { type TransferDraft, writeTransactionList, writeTransferBody } from './write-transfer.ts'
 
 export { agentMemo } from './payment-memo.ts'
@@ -64,7 +61,10 @@ function newNanos(): number {
   return ((high & 0x1f_ffff) * 2 ** 32 + low) % 1_000_000_000
 }
 
-/** Scheme `exact` on Hedera, client side, for HBAR and tokens. `client.register('hedera:*', new ExactHederaClient({ signer }))`. */
+/**
+ * Scheme `exact` on Hedera, client side, for HBAR and tokens: `client.register('hedera:*', new ExactHederaClient({ signer }))`. It
+ * names no asset that official clients would allow by themselves (`findDefaultAsset`): who caps its HBAR has allowed no dollars.
+ */
 export class ExactHederaClient implements SchemeNetworkClient {
   readonly scheme = 'exact'
   readonly #options
@@ -80,12 +80,6 @@ export class ExactHederaClient implements SchemeNetworkClient {
     readonly randomNanos?: (() => number) | undefined
   }) {
     this.#options = options
-  }
-
-  /** Lets official clients' caps in dollars, by default $1, hold for USDC; other tokens, and HBAR, need an entry of their own. */
-  findDefaultAsset(asset: string, network: Network): DefaultAsset | undefined {
-    const token = findToken(Object.values(HEDERA_USDC), { asset, network })
-    return token && { asset, decimals: token.decimals, symbol: 'USDC' }
   }
 
   /** Signs the requested payment. Throws RangeError if it is not a transfer of HBAR or a token through a fee payer. */

@@ -1,4 +1,4 @@
-/** Fungible tokens of the network (HTS) as a price. Pages load this file, too. */
+/** Fungible tokens of the network (HTS) as a price. */
 
 /** A token that stands for a dollar. */
 export type HederaToken = {

@@ -25,7 +25,7 @@ import {
 import { listen } from '../../testing/scripted-server.fixture.ts'
 import { ExactHederaClient } from './exact-hedera-client.ts'
 import { ExactHederaServer, hederaRequirement } from './exact-hedera-scheme.ts'
-import { HEDERA_USDC, type HederaToken } from './hedera-token.ts'
+import { HEDERA_USDC } from './hedera-token.ts'
 import { agentMemo } from './payment-memo.ts'
 import { verifyHederaPayment } from './verify-hedera-payment.ts'
 
@@ -33,6 +33,12 @@ const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
+
+type AllowedAsset = {
+  readonly network: typeof NETWORK
+  readonly asset: string
+  readonly maxAmountPerPayment: string
+}
 
 /** The line that every first request to copy carries (X13). */
 const spendControls = {
@@ -89,23 +95,21 @@ describe('X13: our gate and the official @x402/fetch', () => {
     expect(ledger.settlements).toBe(0)
   })
 
-  test('X25: pays up to a dollar of USDC without that line, and by one any token to its own cap', async () => {
+  test('X25: pays a token by a line of its own, up to its cap; a line for HBAR allows no dollars', async () => {
     const ledger = new HederaStandIn()
-    const pay = (price: `$${number}`, token: HederaToken, client = new x402Client()) => {
+    const token = HEDERA_USDC['hedera:testnet']
+    const pay = (price: `$${number}`, ...lines: AllowedAsset[]) => {
       const accepts = [hederaRequirement({ token, price, payTo: PAY_TO, feePayer: FEE_PAYER })]
       const required = { x402Version: 2, resource: { url: 'https://a.example' }, accepts }
-      client.register('hedera:*', schemeClient(ledger))
-      return client.createPaymentPayload(required as unknown as PaymentRequired)
+      return new x402Client()
+        .setSpendControls({ allowedAssets: lines })
+        .register('hedera:*', schemeClient(ledger))
+        .createPaymentPayload(required as unknown as PaymentRequired)
     }
-    const usdc = HEDERA_USDC['hedera:testnet']
-    const other = { ...usdc, id: '0.0.6001' }
-    const line = { network: NETWORK, asset: other.id, maxAmountPerPayment: '10000' } as const
-    const withLine = () => new x402Client().setSpendControls({ allowedAssets: [line] })
-    expect((await pay('$1', usdc)).accepted).toMatchObject({ amount: '1000000' })
-    expect((await pay('$0.01', other, withLine())).accepted).toMatchObject({ amount: '10000' })
-    await expect(pay('$1.01', usdc)).rejects.toThrow(/spend/i)
-    await expect(pay('$0.01', other)).rejects.toThrow(/spend/i)
-    await expect(pay('$0.02', other, withLine())).rejects.toThrow(/spend/i)
+    const line = { network: NETWORK, asset: token.id, maxAmountPerPayment: '10000' } as const
+    expect((await pay('$0.01', line)).accepted).toMatchObject({ amount: '10000' })
+    await expect(pay('$0.02', line)).rejects.toThrow(/spend/i)
+    await expect(pay('$0.01', ...spendControls.allowedAssets)).rejects.toThrow(/spend/i)
   })
 
   test('X10: writes the memo that the agent configures', async () => {
