@@ -35,6 +35,7 @@ export {
   SEAL_ALGORITHM,
   type SealingKey,
   sealedKeyId,
+  sealHeader,
   sealValue,
 } from './seal.ts'
 export { GENESIS_PREV_HASH, versionHash, versionPreimage } from './version-chain.ts'

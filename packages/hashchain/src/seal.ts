@@ -136,8 +136,7 @@ export function sealValue(options: {
   const nonce = ring.randomBytes(NONCE_BYTES)
   if (key === undefined || nonce.length !== NONCE_BYTES)
     throw new RangeError('the ring gave no key or a nonce of the wrong length')
-  const keyId = Buffer.from(ring.activeId, 'ascii')
-  const header = Buffer.concat([Buffer.of(FORMAT_1, keyId.length), keyId])
+  const header = sealHeader(ring.activeId)
   const cipher = createCipheriv('aes-256-gcm', key, nonce, GCM_OPTIONS)
   cipher.setAAD(additionalData(header, slot))
   return Buffer.concat([
@@ -147,6 +146,12 @@ export function sealValue(options: {
     cipher.final(),
     cipher.getAuthTag(),
   ])
+}
+
+/** What a value begins with that is sealed under the key of this id, and no other value does. */
+export function sealHeader(keyId: string): Buffer {
+  const id = Buffer.from(keyId, 'ascii')
+  return Buffer.concat([Buffer.of(FORMAT_1, id.length), id])
 }
 
 /** Opens a sealed value in the slot where it was found. Never throws, whatever the bytes or the slot hold. */

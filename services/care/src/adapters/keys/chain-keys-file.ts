@@ -83,6 +83,8 @@ export function openChainKeysFile(path: string, must?: 'exist'): ChainKeysPlace 
       const found = chains.map((chain) => rows<WrappedKey>(`${columns} WHERE chain = $1`, [chain]))
       return (await Promise.all(found)).flat()
     },
+    findOthers: async (header) =>
+      rows<WrappedKey>(`${columns} WHERE substr(wrapped, 1, length($1)) <> $1`, [header]),
     add: async (keys) => atOnce([ADD, keys]),
     rewrap: async (keys) => {
       const rewrapped = keys.map(([, keyId, wrapped]) => [wrapped, keyId])

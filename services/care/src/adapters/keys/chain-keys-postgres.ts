@@ -34,6 +34,7 @@ const REWRAP = `UPDATE chain_keys SET wrapped = given.wrapped FROM ${KEYS} WHERE
 const ERASE = `INSERT INTO erasures SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
   ON CONFLICT DO NOTHING`
 const FIND = 'SELECT chain, key_id, wrapped FROM chain_keys'
+const FIND_OTHERS = `${FIND} WHERE substr(wrapped, 1, length($1::bytea)) <> $1`
 const ERASURES = 'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain'
 
 /** Rows as arrays of their columns. */
@@ -84,17 +85,16 @@ export async function openChainKeysDatabase(
   const close = async (): Promise<void> => {
     await Promise.all(open.map((connection) => connection.end()))
   }
-  try {
-    await prepareTables(writes)
-  } catch (error) {
+  await prepareTables(writes).catch(async (error: unknown) => {
     await close()
     throw error
-  }
+  })
   return {
     find: async (chains) =>
       chains.length === 0
         ? []
         : tuples<WrappedKey>(`${FIND} WHERE chain = ANY ($1::text[])`, [chains]),
+    findOthers: (header) => upkeep.tuples<WrappedKey>(FIND_OTHERS, [header]),
     add: (keys) =>
       writes.transaction(async (query) => {
         await query(ALONE)

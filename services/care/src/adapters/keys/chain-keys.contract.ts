@@ -166,6 +166,15 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       await expect(sealed(keys)).rejects.toThrow('no key of SEAL_KEYS opens')
     })
 
+    it('C16: keys that a process with the old key in front makes after that come under the new one at the next start', async () => {
+      const older = await open(testKeyRing('key-1', 'key-2'))
+      await (await open(testKeyRing('key-2', 'key-1'))).rewrap()
+      const body = await sealed(older)
+      await (await open(testKeyRing('key-2', 'key-1'))).rewrap()
+      expect(await opens(await open(testKeyRing('key-2')), body)).toBe('ten drops')
+      expect(await opens(older, body)).toBe('ten drops')
+    })
+
     it('C16: another key under the id of the one that keys were wrapped under is refused', async () => {
       await sealed(await open())
       const key = new Uint8Array(32).fill(99)

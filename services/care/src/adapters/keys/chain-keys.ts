@@ -1,6 +1,6 @@
 // The keys of chains (C31): each chain's entries are sealed under the chain's own key, which a key of the ring wraps. Wrapped
 // keys are kept in a place of their own, which no backup of the records copies: a file (chain-keys-file.ts) or a PostgreSQL
-// (chain-keys-postgres.ts). All of them are wrapped under one key of the ring; who opens the records with another one first
+// (chain-keys-postgres.ts). They are wrapped under the first key of the ring; who opens the records with another one first
 // rewraps them. A key is durable before anything is sealed under it, and each use asks the place: neither a commit
 // that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
 import { createSecretKey, KeyObject, randomBytes } from 'node:crypto'
@@ -11,6 +11,7 @@ import {
   SEAL_ALGORITHM,
   type SealingKey,
   sealedKeyId,
+  sealHeader,
   sealValue,
 } from '@tallystick/hashchain'
 import { sharedRuns, type WriteTrouble } from '@tallystick/journal-store'
@@ -44,6 +45,8 @@ type OnProblem = (error: unknown) => void
 /** Where wrapped keys and erasures are kept; chain-keys.contract.ts is the suite of every place. Failures are RecordStoreUnavailable. */
 export type ChainKeysPlace = {
   find(chains: readonly string[]): Promise<readonly WrappedKey[]>
+  /** Those whose wrapping does not begin with these bytes. */
+  findOthers(header: Uint8Array): Promise<readonly WrappedKey[]>
   /** Keeps keys, except of chains that have one or were erased; each of these chains' keys is durable when it answers. */
   add(keys: readonly WrappedKey[]): Promise<unknown>
   /** Puts other wrappings in the place of those of the same keys, of which nothing stays readable here. */
@@ -239,21 +242,20 @@ export class ChainKeys implements ChainSeals {
   }
 
   /**
-   * Brings every key under the active key of the ring, in one step; to be called by the one process that writes, since another
-   * could not unwrap them. A key that does not open stays as it is: its chain is lost, the others are not.
+   * Brings every key under the active key of the ring, those too that a process with another one in front made since the last
+   * time. A key that does not open stays as it is: its chain is lost, the others are not.
    */
   async rewrap(): Promise<void> {
     await this.readOwn()
     const ring = this.#ring
-    if (this.#own === undefined || sealedKeyId(this.#own.wrapped[2]) === ring.activeId) return
-    const { keys } = await this.place.copy()
-    const rewrapped = keys.flatMap(([chain, keyId, sealed]): WrappedKey[] => {
+    const others = await this.place.findOthers(sealHeader(ring.activeId))
+    const rewrapped = others.flatMap(([chain, keyId, sealed]): WrappedKey[] => {
       const slot = wrapSlot(chain, keyId)
       const opened = openValue({ ring, sealed, slot })
       if (opened.kind !== 'opened') return []
       return [[chain, keyId, sealValue({ ring, value: opened.value, slot })]]
     })
-    await this.place.rewrap(rewrapped)
+    if (rewrapped.length > 0) await this.place.rewrap(rewrapped)
   }
 
   async close(): Promise<void> {
