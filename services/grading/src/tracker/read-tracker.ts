@@ -14,7 +14,7 @@ import {
 } from './tracker-columns.ts'
 import { type DayOrder, dayOrder, readTimes } from './tracker-dates.ts'
 import { backedSide, isAwayFirst, leagueIn, readEvent, sportIn } from './tracker-events.ts'
-import { readRowBet } from './tracker-market.ts'
+import { createNameCheck, readRowBet } from './tracker-market.ts'
 import {
   isShareExchange,
   NOTATION_LABELS,
@@ -66,6 +66,7 @@ type Sheet = {
   readonly order: DayOrder | undefined
   /** How the file's prices are read, as far as a row does not say more. */
   readonly prices: Omit<OddsContext, 'named' | 'isShares'>
+  readonly isName: ReturnType<typeof createNameCheck>
 }
 
 const unreadable = (why: string): ReadTracker => ({ kind: 'unreadable', problem: why })
@@ -142,7 +143,8 @@ function readMatch(row: TrackerCells, { odds, when }: Priced, sheet: Sheet) {
   if (sport === undefined)
     return problem('sport', 'a sport or league such as soccer, EPL, NFL or MLB')
   const market = written.market ?? marketName(row)
-  const bet = readRowBet(row, { sport, market, selection, line: cell('line'), teams })
+  const own = { sport, market, selection, line: cell('line'), teams }
+  const bet = readRowBet(row, own, sheet.isName)
   if ('expected' in bet) return bet
   const { beside, line, participant, period, type } = bet
   const isTurnable =
@@ -260,6 +262,7 @@ export function readTracker(text: string, choices: TrackerChoices = {}): ReadTra
       // If commas do not separate cells, a comma in a price is a decimal comma.
       isCommaDecimal: separator !== ',',
     },
+    isName: createNameCheck(),
   }
   const bets = read.filter(({ cells: { cell, legs } }) => {
     if (legs.length > 0) return true

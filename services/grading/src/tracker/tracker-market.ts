@@ -5,7 +5,7 @@
  * guess.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { BoundedMap, getOrMake } from '@tallystick/service-kit'
+import { getOrMake } from '@tallystick/service-kit'
 import {
   canDraw,
   type MarketType,
@@ -357,9 +357,11 @@ function isMarketName(text: string): boolean {
   return isRefused || said.means.some((means) => MAKES_ANOTHER.test(means))
 }
 
-/** Cells of recent files that were looked at, below 200 bytes each: tags and notes are few and repeated. */
-const KNOWN_MAX = 4_096
-const known = new BoundedMap<string, boolean>(KNOWN_MAX)
+/** Tells the names of markets among the tags and notes of a file, which are few and repeated. */
+export function createNameCheck(): (text: string) => boolean {
+  const known = new Map<string, boolean>()
+  return (text) => getOrMake(known, text, () => isMarketName(text))
+}
 
 /** `Soccer - Match Odds`: the sport before the market says nothing more. */
 function withoutSport(market: string, sport: string): string {
@@ -374,6 +376,7 @@ function withoutSport(market: string, sport: string): string {
 export function readRowBet(
   row: TrackerCells,
   own: Bet,
+  isName: ReturnType<typeof createNameCheck>,
 ): (Market & { readonly beside: string | undefined }) | TrackerProblem {
   const parts = partsBeside(row, own)
   if ('expected' in parts) return parts
@@ -386,6 +389,6 @@ export function readRowBet(
   const beside = [...row.hints('tags'), ...row.others]
     .flatMap(splitTags)
     .filter((tag) => tag.length <= CHARACTERS_MAX)
-    .find((tag) => getOrMake(known, tag, () => isMarketName(tag)) && isAnother(tag))
+    .find((tag) => isName(tag) && isAnother(tag))
   return { ...read, beside }
 }
