@@ -180,7 +180,7 @@ async function holdFigures(databasePath: string): Promise<readonly Figure[]> {
       'coverage by the beginnings of two words that every match has',
       covered('synthet leagu'),
     ),
-    await cold('reading a CSV of 1,000 bets', (work) => work.readAudit({ csv })),
+    await cold('reading a CSV of 1,000 bets', (work) => work.readAudit({ body: { csv } })),
     ...(await paidHoldFigures(databasePath, wire)),
   ]
 }

@@ -6,7 +6,7 @@ import { type AuditJson, type LongWork, underReceipt } from '../domain/grading/l
 import { coverageAnswer } from '../domain/markets/coverage.ts'
 import { DEFAULT_GRADE_OPTIONS } from '../domain/markets/pick-request.ts'
 import { readPicks } from '../routes/read-picks.ts'
-import { countGrades, readSale } from '../routes/sale-job.ts'
+import { countGrades, hashCall, readSale } from '../routes/sale-job.ts'
 import { type PreviewGrader, previewAnswer } from './preview.ts'
 
 /** CPU time used by this thread so far, ms. */
@@ -34,9 +34,10 @@ export function createLongWork({ cpuMs, slates, store }: LongWorkParts): LongWor
 
   return {
     audit,
-    async readAudit(body) {
-      const read = readSale('audit', body)
-      return read.kind === 'asked' ? { kind: 'asked', text: read.text } : read
+    async readAudit(asked) {
+      const read = readSale('audit', asked.body)
+      if (read.kind !== 'asked') return read
+      return { kind: 'asked', text: read.text, callHash: hashCall(asked) }
     },
     repeatAudit: async ({ receipt, text }) => underReceipt((await audit({ text })).json, receipt),
     async preview({ body, spentMs }) {

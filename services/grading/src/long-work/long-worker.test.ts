@@ -2,6 +2,7 @@
 
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock, systemClock } from '@tallystick/service-kit'
+import { toolCallHash } from '@tallystick/x402/mcp'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import type { LedgerPlace } from '../adapters/ledger-reader.ts'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
@@ -76,7 +77,11 @@ describe.each([
           await fill(store, sampleEvent(name === 'a match' ? {} : { path: 'soccer/another' }))
         expect(await worker.audit(audit)).toEqual(await here.audit(audit))
         expect(await worker.repeatAudit(repeated)).toBe(await here.repeatAudit(repeated))
-        expect(await worker.readAudit({ picks })).toEqual({ kind: 'asked', text })
+        expect(await worker.readAudit({ body: { picks } })).toEqual({ kind: 'asked', text })
+        const paidCall = { server: 'https://grading.example/mcp', name: 'audit_picks' }
+        const callHash = toolCallHash({ ...paidCall, arguments: { picks } })
+        const paid = await worker.readAudit({ body: { picks }, paidCall })
+        expect(paid).toEqual({ kind: 'asked', text, callHash })
         const look = { body: { csv: undefined, picks, date_order: undefined }, spentMs: 0 } as const
         expect(await worker.preview(look)).toEqual(await here.preview(look))
         expect(await worker.search(search)).toBe(await here.search(search))
@@ -89,7 +94,7 @@ describe.each([
 
 test('a ledger that cannot be read is the store’s own error', async () => {
   const worker = openWorker({ databasePath: '/nowhere/grading.db' })
-  await expect(worker.readAudit({ picks })).rejects.toThrow(GradingStoreUnavailable)
+  await expect(worker.readAudit({ body: { picks } })).rejects.toThrow(GradingStoreUnavailable)
 })
 
 const misbehaving = (clock = manualClock(0)) => {
@@ -123,7 +128,7 @@ describe('a thread that fails', () => {
 
 test('S12: jobs that wait while the store fails are refused with the one that found it, each in the time of one; the next is done', async () => {
   const { run, worker } = misbehaving()
-  const jobs = [run('freeze'), ...['two', 'three'].map(run), worker.readAudit({ picks })]
+  const jobs = [run('freeze'), ...['two', 'three'].map(run), worker.readAudit({ body: { picks } })]
   for (const end of await Promise.allSettled(jobs))
     expect(end).toMatchObject({ status: 'rejected', reason: expect.any(GradingStoreUnavailable) })
   expect(await run('next')).toBe('audit next')

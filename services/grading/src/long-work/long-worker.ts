@@ -178,7 +178,7 @@ export function openLongWorker({
   return {
     audit: (job) => run('audit', job),
     search: (query) => run('search', query),
-    readAudit: (body) => run('readAudit', body),
+    readAudit: (asked) => run('readAudit', asked),
     repeatAudit: (job) => run('repeatAudit', job),
     preview: (job) => run('preview', job),
     start: () => {

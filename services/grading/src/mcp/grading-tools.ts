@@ -4,7 +4,7 @@
  */
 import type { CallToolRequestParams } from '@modelcontextprotocol/sdk/types.js'
 import type { ErrorAnswer, RequestIssue } from '@tallystick/service-kit'
-import { callPaidTool, listPaidTool, type ToolResult, toolCallHash } from '@tallystick/x402/mcp'
+import { callPaidTool, listPaidTool, type ToolResult } from '@tallystick/x402/mcp'
 import { z } from 'zod'
 import { calibrationAnswer } from '../domain/calibration/calibration.ts'
 import type { GradingStore } from '../domain/closes/grading-store.ts'
@@ -149,16 +149,6 @@ const FREE: Readonly<Record<string, FreeTool>> = {
 
 const PAID = new Map(SALE_KINDS.map((kind) => [TOOL_NAMES[kind] as string, kind]))
 
-/** A call's fingerprint; undefined for arguments that canonical JSON cannot hold. */
-function hashCall(call: Parameters<typeof toolCallHash>[0]): string | undefined {
-  try {
-    return toolCallHash(call)
-  } catch (error) {
-    if (error instanceof RangeError) return undefined
-    throw error
-  }
-}
-
 const UNREADABLE = [
   { field: 'arguments', expected: 'text without lone surrogates, at most 64 levels deep' },
 ]
@@ -171,18 +161,18 @@ async function sell(
   { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
 ): Promise<CalledTool> {
   const { clock, endpoint, gate, termsOf } = deps
-  const read = await readSold(deps.longWork, kind, call.arguments)
-  if (read.kind === 'malformed') return { result: malformed(read.issues) }
-  const bought = { server: endpoint, ...call }
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
+  const paidCall = isPaid ? { server: endpoint, name: call.name } : undefined
+  const read = await readSold(deps.longWork, kind, { body: call.arguments, paidCall })
+  if (read.kind === 'malformed') return { result: malformed(read.issues) }
   if (isPaid && read.kind === 'probe') return { result: malformed(NOTHING_ASKED) }
-  const callHash = isPaid ? hashCall(bought) : undefined
+  const callHash = read.kind === 'asked' ? read.callHash : undefined
   if (isPaid && callHash === undefined) return { result: malformed(UNREADABLE) }
   const receivedAtSeconds = clock.unixMs() / 1_000
   return await callPaidTool({
     gate,
     terms: termsOf(kind, 'mcp'),
-    call: bought,
+    call: { server: endpoint, ...call },
     callHash,
     job(fingerprint) {
       if (read.kind !== 'asked') throw new Error('a call without arguments asks for the price')

@@ -115,7 +115,9 @@ export async function addMcpRoute(app: ServiceApp, deps: McpRouteDeps): Promise<
     const asking = new Request(endpoint, { method: 'POST', headers: HEADERS })
     const answer = await transport.handleRequest(asking, { parsedBody: withoutTask(message) })
     reply.code(answer.status)
-    return answer.status === 202 ? reply.send() : sendJson(reply, await answer.text())
+    if (answer.status === 202) return reply.send()
+    // As the SDK has made them: an audit's answer is some megabytes of UTF-8.
+    return sendJson(reply, Buffer.from(await answer.arrayBuffer()))
   }
 
   await app.register(async (scope) => {

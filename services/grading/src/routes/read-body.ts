@@ -73,7 +73,7 @@ export async function neverStored(_request: FastifyRequest, reply: FastifyReply)
   void reply.header('cache-control', 'no-store')
 }
 
-export const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
+export const sendJson = (reply: FastifyReply, json: string | Buffer): FastifyReply =>
   reply.type('application/json; charset=utf-8').serializer(String).send(json)
 
 const fieldName = (start: string, path: readonly PropertyKey[]): string =>

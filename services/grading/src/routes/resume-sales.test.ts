@@ -49,9 +49,9 @@ async function jobFor(request: string | undefined) {
       grader: fixture.grader,
       longWork: {
         ...longWork,
-        readAudit(body) {
-          read.push(body)
-          return longWork.readAudit(body)
+        readAudit(asked) {
+          read.push(asked.body)
+          return longWork.readAudit(asked)
         },
       },
       report: () => undefined,

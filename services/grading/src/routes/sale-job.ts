@@ -6,9 +6,11 @@
 import { hash } from 'node:crypto'
 import type { Clock, RequestIssue } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms } from '@tallystick/x402'
+import { toolCallHash } from '@tallystick/x402/mcp'
 import type { AuditRequest } from '../domain/audits/slate-grader.ts'
 import type { Grader } from '../domain/grading/grader.ts'
 import {
+  type AuditBody,
   type AuditJson,
   type GradeCount,
   type LongWork,
@@ -89,7 +91,7 @@ export async function readKeptSale(
   const match = KEPT_SALE.exec(text)
   if (match === null) return undefined
   const body: unknown = JSON.parse(text.slice(match[0].length))
-  const read = await readSold(longWork, match[1] as SaleKind, body)
+  const read = await readSold(longWork, match[1] as SaleKind, { body })
   if (read.kind !== 'asked') return undefined
   return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
 }
@@ -160,7 +162,13 @@ export type ReadSale<Request extends SoldRequest = SaleRequest> =
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
   /** `text` is the body's canonical text, whatever its order and spacing: what the payment buys. */
-  | { readonly kind: 'asked'; readonly request: Request; readonly text: string }
+  | {
+      readonly kind: 'asked'
+      readonly request: Request
+      readonly text: string
+      /** Of a paid call; absent if no JSON holds its arguments. */
+      readonly callHash?: string | undefined
+    }
 
 const malformed = (issues: readonly RequestIssue[]): ReadSale => ({ kind: 'malformed', issues })
 
@@ -209,14 +217,27 @@ export function readSale(kind: SaleKind, body: unknown): ReadSale {
 
 type ReadsAudits = Pick<LongWork, 'readAudit'>
 
-/** Reads a body as `readSale` does, an audit's on the thread of long work. */
+/** The hash of a paid call (X20); undefined if there is none, or for arguments that canonical JSON cannot hold. */
+export function hashCall({ body, paidCall }: AuditBody): string | undefined {
+  try {
+    return paidCall && toolCallHash({ ...paidCall, arguments: body })
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+/** Reads a body as `readSale` does, and hashes its call; an audit's on the thread of long work. */
 export async function readSold(
   longWork: ReadsAudits,
   kind: SaleKind,
-  body: unknown,
+  asked: AuditBody,
 ): Promise<ReadSale<SoldRequest>> {
-  if (kind === 'grade' || isEmpty(body)) return readSale(kind, body)
-  const read = await longWork.readAudit(body)
+  if (kind === 'grade' || isEmpty(asked.body)) {
+    const read = readSale(kind, asked.body)
+    return read.kind === 'asked' ? { ...read, callHash: hashCall(asked) } : read
+  }
+  const read = await longWork.readAudit(asked)
   return read.kind === 'asked' ? { ...read, request: { kind } } : read
 }
 

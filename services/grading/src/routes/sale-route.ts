@@ -84,7 +84,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
   /** Answers requests whose payment does not matter; the others go on to the gate with their body read. */
   async function judge(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const keyIssue = idempotencyKeyIssue(request.headers['idempotency-key'])
-    const read = await readSold(deps.longWork, kind, request.body)
+    const read = await readSold(deps.longWork, kind, { body: request.body })
     const issues = [
       ...(keyIssue === undefined ? [] : [keyIssue]),
       ...(read.kind === 'malformed' ? read.issues : []),

@@ -21,11 +21,17 @@ export type AuditJson = {
   readonly grades: readonly GradeCount[]
 }
 
+/** A body, parsed from JSON; over MCP it is the arguments of a call, which is hashed once it is paid. */
+export type AuditBody = {
+  readonly body: unknown
+  readonly paidCall?: { readonly server: string; readonly name: string } | undefined
+}
+
 type ReadAudit =
   | { readonly kind: 'probe' }
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
-  /** `text` is the canonical text of the body: what the payment buys. */
-  | { readonly kind: 'asked'; readonly text: string }
+  /** `text` is the canonical text of the body: what the payment buys. `callHash` is absent if no JSON holds the arguments. */
+  | { readonly kind: 'asked'; readonly text: string; readonly callHash?: string | undefined }
 
 type Preview =
   | { readonly kind: 'malformed'; readonly issues: readonly RequestIssue[] }
@@ -33,8 +39,8 @@ type Preview =
 
 /** Every method throws GradingStoreUnavailable if the store fails, and LongWorkUnavailable if its thread does. */
 export type LongWork = {
-  /** Reads an audit's body, parsed from JSON. */
-  readAudit(body: unknown): Promise<ReadAudit>
+  /** Reads what is asked of an audit. */
+  readAudit(asked: AuditBody): Promise<ReadAudit>
   /** Makes the audit that the text of a body asks for. Changes nothing: audits never commit. */
   audit(job: { readonly text: string; readonly payer: string }): Promise<AuditJson>
   /** Makes a paid audit again, under its receipt. */
