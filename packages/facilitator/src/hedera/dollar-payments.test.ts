@@ -35,6 +35,17 @@ type Sale = {
   readonly pays?: typeof ourScheme
 }
 
+/** Buys at a shop, and has the facilitator settle the same by itself. */
+async function tryBoth(sale: Sale) {
+  const bought = await buy(sale)
+  const { token = dollars, from = buyer, to = seller } = sale
+  const { cent } = await fixture.sell(token, to)
+  const accepted = cent as PaymentRequirements
+  const { payload } = await ourScheme(from).createPaymentPayload(2, accepted)
+  const settled = await fixture.settle({ x402Version: 2, accepted, payload })
+  return { ...bought, settled }
+}
+
 /** Buys at a shop of its own: the answer, and what moved. */
 async function buy({ token = dollars, from = buyer, to = seller, pays = ourScheme }: Sale) {
   const shop = await fixture.sell(token, to)
@@ -58,17 +69,19 @@ async function buy({ token = dollars, from = buyer, to = seller, pays = ourSchem
   }
 }
 
-const at = (name: string) => `invalid_exact_hedera_payload_${name}`
-
-const CENT = { buyer: -10_000n, seller: 10_000n }
-const NOTHING = { buyer: 0n, seller: 0n }
 const refused = (reason: string) => ({
   status: 402,
   answer: reason,
   moved: NOTHING,
   feeTinybar: 0n,
-  runs: { fulfilled: 0 },
+  runs: { prepared: 0, fulfilled: 0 },
+  settled: { success: false, errorReason: reason, transaction: '' },
 })
+
+const at = (name: string) => `invalid_exact_hedera_payload_${name}`
+
+const CENT = { buyer: -10_000n, seller: 10_000n }
+const NOTHING = { buyer: 0n, seller: 0n }
 
 describe('X25: a shop that sells for a dollar token', () => {
   test.each([
@@ -119,10 +132,10 @@ describe('X25: a shop that sells for a dollar token', () => {
   })
 })
 
-describe('X25: what would fail or fall short is refused before the fee payer signs', () => {
+describe('X25: what would fail or fall short is refused before anything is done or signed', () => {
   test('a payTo that is not associated, and takes nothing unasked', async () => {
     const to = await fixture.open(0)
-    expect(await buy({ to })).toMatchObject(refused(at('pay_to_not_associated')))
+    expect(await tryBoth({ to })).toMatchObject(refused(at('pay_to_not_associated')))
   })
 
   test('a payTo whose automatic associations are used up; one that is left is used', async () => {
@@ -130,19 +143,19 @@ describe('X25: what would fail or fall short is refused before the fee payer sig
     const other = await fixture.createToken()
     await fixture.fund(other, buyer)
     expect(await buy({ to, token: other })).toMatchObject({ status: 200, moved: CENT })
-    expect(await buy({ to })).toMatchObject(refused(at('pay_to_not_associated')))
+    expect(await tryBoth({ to })).toMatchObject(refused(at('pay_to_not_associated')))
   })
 
   test('a payer who holds less than the amount, or none', async () => {
     const from = await fixture.open(-1)
-    expect(await buy({ from })).toMatchObject(refused('insufficient_funds'))
+    expect(await tryBoth({ from })).toMatchObject(refused('insufficient_funds'))
     await fixture.fund(dollars, from, 9_999)
-    expect(await buy({ from })).toMatchObject(refused('insufficient_funds'))
+    expect(await tryBoth({ from })).toMatchObject(refused('insufficient_funds'))
   })
 
   test('a token that nobody issued', async () => {
     const token = { network: 'hedera:testnet', id: '0.0.99999', decimals: 6 }
-    expect(await buy({ token })).toMatchObject(refused('invalid_asset'))
+    expect(await tryBoth({ token })).toMatchObject(refused('invalid_asset'))
   })
 
   test('a custom fee that is taken from what payTo gets', async () => {
@@ -151,7 +164,7 @@ describe('X25: what would fail or fall short is refused before the fee payer sig
     const token = await fixture.createToken([fee], collector)
     const to = await fixture.open(-1)
     await fixture.fund(token, buyer)
-    expect(await buy({ token, to })).toMatchObject(refused(at('token_takes_fee')))
+    expect(await tryBoth({ token, to })).toMatchObject(refused(at('token_takes_fee')))
     // Who collects a fraction does not pay it.
     expect(await buy({ token, to: collector })).toMatchObject({ status: 200, moved: CENT })
   })

@@ -8,7 +8,7 @@ import {
   type FeeFloor,
   HBAR_ASSET,
   judgeTokenPayment,
-  type MirrorNode,
+  type TokenReader,
   verifyHederaPayment,
 } from '@tallystick/x402/hedera'
 import {
@@ -31,8 +31,7 @@ type ExactHederaOptions = FacilitatorLimits & {
   readonly consensus: ConsensusClient
   readonly accounts: AccountDirectory
   readonly balances: BalanceReader
-  /** What tokens are, and who holds them. */
-  readonly mirror: Pick<MirrorNode, 'account' | 'holdings' | 'token'>
+  readonly mirror: TokenReader
   readonly clock: { unixMs(): number }
   /** The least fee that a payment must allow, tinybar; by default 0. */
   readonly feeFloor?: FeeFloor

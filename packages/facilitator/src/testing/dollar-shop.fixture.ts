@@ -93,6 +93,7 @@ export async function startDollarFixture() {
       return undefined
     },
     feePayer,
+    settle: fixture.settle,
     /** A shop that sells for a cent in a token. */
     async sell(token: HederaToken, { accountId: payTo }: Holder) {
       const { accountId } = feePayer

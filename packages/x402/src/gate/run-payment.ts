@@ -138,9 +138,11 @@ async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<EndHer
   progress.markReserved()
   const reserved = { ...paid, reservation: claim.reservation }
   if (claim.kind === 'reserved' && order !== undefined) {
-    if (claim.canPay) return await settle(gate, reserved, order)
+    const { canPay } = claim
+    const reason = canPay ? await paid.scheme.foreseeRefusal?.(payment) : 'insufficient_funds'
+    if (reason === undefined) return await settle(gate, reserved, order)
     // This process has not sent it, so there is no transaction to name.
-    const refusal = refusedSettlement(payment, 'insufficient_funds')
+    const refusal = refusedSettlement(payment, reason)
     return await refuse(gate, payment, { ...refusal, transaction: '' })
   }
   keepPayerWaiting(paid)

@@ -1,3 +1,4 @@
+import type { RefusalReason } from '../facilitators/refusals.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../payment.ts'
 
 export type Verification =
@@ -50,6 +51,11 @@ export type PaymentScheme = {
    * take, base units. Throws LedgerUnavailable.
    */
   canPay?(payment: VerifiedPayment, aheadAmount?: bigint): Promise<boolean>
+  /**
+   * Why a payment that was never sent would fail, or reach its receiver short, if the ledger shows that beforehand; for one that has
+   * landed nothing does. The gate asks before any work. Never throws because of the ledger: the facilitator looks, too.
+   */
+  foreseeRefusal?(payment: VerifiedPayment): Promise<RefusalReason | undefined>
   /**
    * Whether a payment may be resubmitted now although an earlier submission may have arrived: the ledger takes it only once
    * under its own id. Absent in a scheme where a second submission costs gas.

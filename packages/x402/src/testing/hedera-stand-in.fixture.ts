@@ -17,7 +17,8 @@ import {
 import { HBAR_ASSET } from '../schemes/hedera/hbar.ts'
 import { hederaSigner } from '../schemes/hedera/hedera-signer.ts'
 import type { LedgerRecord } from '../schemes/hedera/ledger-record.ts'
-import type { LedgerAccount, MirrorNode } from '../schemes/hedera/mirror-node.ts'
+import { tokenSchema } from '../schemes/hedera/ledger-token.ts'
+import type { LedgerAccount } from '../schemes/hedera/mirror-node.ts'
 import { verifyHederaPayment } from '../schemes/hedera/verify-hedera-payment.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
 
@@ -68,6 +69,8 @@ export class HederaStandIn {
   isMirrorDown = false
   areAccountsDown = false
   mirrorLagSeconds = 0
+  /** Whether tokens take a fee from what is credited. Of each, everybody holds 10,000. */
+  hasTokenFee = false
   /** Transactions that the mirror node was asked for. */
   lookUps = 0
 
@@ -106,7 +109,7 @@ export class HederaStandIn {
     return { account: find, refresh: find }
   }
 
-  get mirror(): Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds' | 'tinybarPerCent'> {
+  get mirror(): Parameters<typeof createExactHederaScheme>[0]['mirror'] {
     const readUpTo = async (): Promise<number> => {
       if (this.isMirrorDown) throw new LedgerUnavailable('the mirror is down')
       return this.nowSeconds() - this.mirrorLagSeconds
@@ -114,6 +117,17 @@ export class HederaStandIn {
     return {
       latestConsensusSeconds: readUpTo,
       tinybarPerCent: async () => TINYBAR_PER_CENT,
+      account: (accountId) => this.directory.account(accountId),
+      token: async (token_id) => {
+        await readUpTo()
+        const fractional_fees = this.hasTokenFee ? [{ net_of_transfers: false }] : []
+        const json = { token_id, type: 'FUNGIBLE_COMMON', decimals: 6 }
+        return tokenSchema.parse({ ...json, custom_fees: { fractional_fees } })
+      },
+      async *holdings() {
+        await readUpTo()
+        yield { balance: 10_000n, isAutomatic: false, isFrozen: false }
+      },
       transaction: async (transactionId) => {
         this.lookUps += 1
         const seconds = await readUpTo()

@@ -14,6 +14,7 @@ import { type Clock, systemClock } from '../../clock.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import {
   type LedgerFinding,
+  LedgerUnavailable,
   NEVER_AFTER_SECONDS,
   type PaymentScheme,
   SALE_MARGIN_SECONDS,
@@ -24,6 +25,7 @@ import { isAccountId } from './account-id.ts'
 import { createFeeFloor } from './fee-floor.ts'
 import { HBAR_ASSET, HBAR_DECIMALS, parseHbar, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
 import { findToken, HEDERA_USDC, type HederaToken } from './hedera-token.ts'
+import { judgeTokenPayment, type TokenReader } from './judge-token-payment.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
@@ -34,7 +36,8 @@ export function createExactHederaScheme(options: {
   /** CAIP-2 networks served, e.g. `hedera:testnet`. */
   readonly networks: readonly string[]
   readonly accounts: AccountDirectory
-  readonly mirror: Pick<MirrorNode, 'transaction' | 'latestConsensusSeconds' | 'tinybarPerCent'>
+  readonly mirror: Pick<MirrorNode, 'latestConsensusSeconds' | 'tinybarPerCent' | 'transaction'> &
+    TokenReader
   readonly clock?: Clock | undefined
 }): PaymentScheme {
   const { accounts, clock = systemClock, mirror, networks } = options
@@ -51,6 +54,18 @@ export function createExactHederaScheme(options: {
         marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
+    async foreseeRefusal(payment) {
+      if (payment.asset === HBAR_ASSET) return undefined
+      try {
+        const reason = await judgeTokenPayment(mirror, payment)
+        if (reason === undefined) return undefined
+        const finding = await findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() })
+        return finding.kind === 'landed' ? undefined : reason
+      } catch (error) {
+        if (error instanceof LedgerUnavailable) return undefined
+        throw error
+      }
+    },
     mayResubmit: (payment) => nowSeconds() <= payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS,
     async isUntraced({ nonce }, pastSeconds) {
       // The node's progress is read first, so that the second answer holds all that it had read by then.

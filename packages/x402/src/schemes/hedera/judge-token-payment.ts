@@ -4,7 +4,8 @@ import type { VerifiedPayment } from '../../payment.ts'
 import type { LedgerToken, TokenHolding } from './ledger-token.ts'
 import type { MirrorNode } from './mirror-node.ts'
 
-type TokenReader = Pick<MirrorNode, 'account' | 'holdings' | 'token'>
+/** What tokens are, and who holds them. */
+export type TokenReader = Pick<MirrorNode, 'account' | 'holdings' | 'token'>
 
 /**
  * Why no payment in a token can reach a receiver whole, whoever pays, if the ledger knows a reason. The network associates an account
