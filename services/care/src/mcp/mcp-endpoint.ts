@@ -193,13 +193,15 @@ function createServices(
   return { store, clock, noteRead, ...made, ...said }
 }
 
-/** Reports that sessions could not be stored; anything else is a bug. */
+/** Reports that sessions could not be stored, or a bug: nobody waits for what a timer begins, so it may not throw. */
 const reportUnstored =
   (observe: (event: McpEvent) => void) =>
-  (error: unknown): void => {
-    if (!(error instanceof RecordStoreUnavailable)) throw error
-    observe({ kind: 'session-store-failed', error })
-  }
+  (error: unknown): void =>
+    observe(
+      error instanceof RecordStoreUnavailable
+        ? { kind: 'session-store-failed', error }
+        : { kind: 'request-failed', error },
+    )
 
 /** Enters among the processes that serve the sessions. */
 async function openRegistry(

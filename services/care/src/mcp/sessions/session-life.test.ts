@@ -210,6 +210,28 @@ describe('C5: an unwritable session file', () => {
   })
 })
 
+test('S12: a bug in what a timer begins, the sweep or a look at other processes, is reported, and does not end the process', async () => {
+  const sessions = openSessionStore(openSqliteSideRows(':memory:'), {
+    clock: manualClock(START_MS),
+  })
+  let wake = (): void => undefined
+  sessions.watch = (woken) => {
+    wake = woken
+    return () => undefined
+  }
+  const [ofSweep, ofLook] = [new TypeError('of the sweep'), new TypeError('of a look')]
+  sessions.sweep = () => Promise.reject(ofSweep)
+  fixture = await startMcp({ sessions })
+  const session = await fixture.open(BOTH)
+  await fixture.clock.advanceMsSettled(30_000)
+  await session.end()
+  Object.defineProperty(sessions, 'isShared', { value: true })
+  sessions.look = () => Promise.reject(ofLook)
+  wake()
+  for (const error of [ofSweep, ofLook])
+    await expect.poll(() => fixture.events).toContainEqual({ kind: 'request-failed', error })
+})
+
 test('C3: a stream without an event id begins behind what the one before it told until it was replaced', async () => {
   const sessions = openSessionStore(openSqliteSideRows(':memory:'), {
     clock: manualClock(START_MS),

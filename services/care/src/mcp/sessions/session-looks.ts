@@ -20,11 +20,18 @@ type SessionLooksDeps = {
 /** What was read longer ago may be another process's to tell, milliseconds. */
 const FRESH_MS = 1_000
 
+/**
+ * Cancellations on their way to other processes. Each waits for a transaction of a few milliseconds, in the line in which listens
+ * begin. One beyond them is dropped: its request ends by itself, as after one that comes too late.
+ */
+const CANCELLING_MAX = 64
+
 export class SessionLooks {
   readonly #deps: SessionLooksDeps
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
   #beganAtMs = Number.NEGATIVE_INFINITY
+  #cancelling = 0
   /** Every change that was answered before the last version in front of it was written is adopted. */
   reached: Position
   /** Whether other processes serve the same sessions. */
@@ -73,7 +80,10 @@ export class SessionLooks {
   /** Has the process end a request that runs it. */
   cancelElsewhere(cancelled: CancelledRequest): void {
     const { onProblem, store } = this.#deps
-    if (this.hasOthers) store.cancel(cancelled).catch(onProblem)
+    if (!this.hasOthers || this.#cancelling >= CANCELLING_MAX) return
+    this.#cancelling += 1
+    const isOver = (): void => void (this.#cancelling -= 1)
+    store.cancel(cancelled).catch(onProblem).finally(isOver)
   }
 
   #begin(): Promise<void> {

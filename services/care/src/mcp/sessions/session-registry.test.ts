@@ -124,6 +124,29 @@ test('C25: the only process finds a session without asking the store, whatever i
   expect(finds).not.toHaveBeenCalled()
 })
 
+test.each(['arrived', 'failed'])(
+  'S12: no more than 64 cancellations are on their way to other processes; when they have %s there is room again',
+  async (end) => {
+    const ended = Promise.withResolvers<void>()
+    const cancel = vi.spyOn(store, 'cancel').mockReturnValue(ended.promise)
+    const found = { ...(await store.look()), hasOthers: true }
+    store.look = async () => found
+    Object.defineProperty(store, 'isShared', { value: true })
+    await registry.looks.again()
+    const cancelMany = (): void => {
+      for (let id = 0; id < 1_000; id += 1)
+        registry.looks.cancelElsewhere({ session, request: `${id}` })
+    }
+    cancelMany()
+    expect(cancel).toHaveBeenCalledTimes(64)
+    if (end === 'arrived') ended.resolve()
+    else ended.reject(new RecordStoreUnavailable('frozen'))
+    await new Promise((resolve) => setImmediate(resolve))
+    cancelMany()
+    expect(cancel).toHaveBeenCalledTimes(128)
+  },
+)
+
 test('C25: a change that another made meanwhile is adopted with the own one, in whatever order both are heard of', async () => {
   await store.commit({ kind: 'level', session: session.number, logLevel: 'error' })
   await registry.subscribe(session, TEA)
