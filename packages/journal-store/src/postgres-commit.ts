@@ -197,11 +197,10 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
         throw error
       }
     }
-    const [found, read] = line.together(() => [
+    const [taken, memory] = await Promise.allSettled([
       line.run<HeadRow>(begin),
       (async () => groupMemory.read(rows, needs))(),
     ])
-    const [taken, memory] = await Promise.allSettled([found, read])
     if (taken.status === 'rejected') throw taken.reason
     if (memory.status === 'rejected')
       throw refusal === undefined ? wrapBug(memory.reason, kind) : refusal.error
@@ -235,29 +234,24 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
     this.#doubt = { name, group }
     this.isCommitting = true
     try {
-      const sent = line.together(() => {
-        const answers: Promise<unknown>[] = []
-        for (const { text, values } of saved) answers.push(line.ask(text, values))
-        for (const { text, values, write } of group.statements)
-          answers.push(
-            line.ask(text, values).catch((error: unknown) => {
-              throw isLostConnection(error) ||
-                CONFLICTS.has(sqlCode(error)) ||
-                isBehindAnother(error)
-                ? error
-                : new WriteRefused(write, error)
-            }),
-          )
-        for (const journal of grown)
-          answers.push(
-            line.ask(...appendStatement(schema, kind.journals[journal], group.journals[journal])),
-          )
-        // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
-        answers.push(line.ask(`SELECT ${schema}.keep_group($1, $2)`, [name.writer, name.number]))
-        answers.push(line.commit())
-        if (grown.length > 0) this.#notify(line)
-        return answers
-      })
+      const sent: Promise<unknown>[] = []
+      for (const { text, values } of saved) sent.push(line.ask(text, values))
+      for (const { text, values, write } of group.statements)
+        sent.push(
+          line.ask(text, values).catch((error: unknown) => {
+            throw isLostConnection(error) || CONFLICTS.has(sqlCode(error)) || isBehindAnother(error)
+              ? error
+              : new WriteRefused(write, error)
+          }),
+        )
+      for (const journal of grown)
+        sent.push(
+          line.ask(...appendStatement(schema, kind.journals[journal], group.journals[journal])),
+        )
+      // Sent even if nothing was appended: a transaction that only reads does not wait for the standby.
+      sent.push(line.ask(`SELECT ${schema}.keep_group($1, $2)`, [name.writer, name.number]))
+      sent.push(line.commit())
+      if (grown.length > 0) this.#notify(line)
       for (const settled of await Promise.allSettled(sent))
         if (settled.status === 'rejected') throw settled.reason
     } catch (error) {

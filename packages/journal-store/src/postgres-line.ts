@@ -77,6 +77,7 @@ export class PostgresLine {
   readonly #client: Client
   readonly #options: LineOptions
   #end: Error | undefined
+  #isGathering = false
   /** Whether a COMMIT was sent and is not answered. */
   isCommitting = false
   /** Whether it ended before its COMMIT was answered. */
@@ -171,17 +172,6 @@ export class PostgresLine {
     }
   }
 
-  /** Sends what a function asks in one go. */
-  together<Result>(run: () => Result): Result {
-    const { stream } = this.#client.connection
-    stream.cork()
-    try {
-      return run()
-    } finally {
-      stream.uncork()
-    }
-  }
-
   onNotification(listener: (payload: string | undefined) => void): void {
     this.#client.on('notification', ({ payload }) => listener(payload))
   }
@@ -206,10 +196,23 @@ export class PostgresLine {
     clearTimeout(timer)
   }
 
+  /** What is asked in one turn of the event loop is sent in one go: a write to a socket costs more than a statement. */
+  #gather(): void {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    const { stream } = this.#client.connection
+    stream.cork()
+    process.nextTick(() => {
+      this.#isGathering = false
+      stream.uncork()
+    })
+  }
+
   /** Settles with the answer; if it is late, ends the connection. */
   async #answered<Answer>(asking: () => Promise<Answer>, text: string): Promise<Answer> {
     const { answerMs } = this.#options
     if (this.#end !== undefined) throw this.#end
+    this.#gather()
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       const error = new Unanswered(`no answer within ${answerMs} ms to ${text.slice(0, 40)}`)
