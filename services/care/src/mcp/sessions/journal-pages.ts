@@ -50,20 +50,19 @@ export class JournalPages {
 
   /** The next page for all streams. */
   async everything(from: Position, to: Sizes): Promise<Page> {
-    const range = { from: countVersions(from), to: countVersions(to), limit: PAGE_VERSIONS }
-    const versions = await this.#store.behind({ reach: EVERYTHING, ...range })
-    return this.#readRevisions(
-      await this.#pageOf(versions, { from, to, limit: PAGE_VERSIONS }),
-      versions,
-    )
+    const reach = EVERYTHING.filter(({ audience }) => from[audience] < to[audience])
+    const places = { from: countVersions(from), to: countVersions(to), limit: PAGE_VERSIONS }
+    const versions = await this.#store.behind({ reach, ...places })
+    return this.#noticedPageOf(versions, { from, to, limit: PAGE_VERSIONS })
   }
 
   /** The next page for a listener. */
   async pageFor(listener: Listener, from: Position, to: Sizes): Promise<Page> {
     const range = { from, to, limit: PAGE_VERSIONS }
     const versions = await this.#versionsFor(listener, range)
-    const page = await this.#pageOf(versions, range)
-    return letsNoticeThrough(listener.session.logLevel) ? this.#readRevisions(page, versions) : page
+    return letsNoticeThrough(listener.session.logLevel)
+      ? this.#noticedPageOf(versions, range)
+      : this.#pageOf(versions, range)
   }
 
   /** Whether more frames than that are behind a position for a listener. */
@@ -122,9 +121,15 @@ export class JournalPages {
     return { happenings: inOrder(behind), end: cutEnd ?? { ...to, frames: countAt(endPlace) } }
   }
 
-  /** Reads what the notices of a page say. */
-  async #readRevisions(page: Page, versions: readonly PlacedVersion[]): Promise<Page> {
-    const revisions = await this.#store.revisions(versions)
+  /** The same with what their notices say. */
+  async #noticedPageOf(
+    versions: readonly PlacedVersion[],
+    range: Range & { readonly limit: number },
+  ): Promise<Page> {
+    const [page, revisions] = await Promise.all([
+      this.#pageOf(versions, range),
+      this.#store.revisions(versions),
+    ])
     const byPlace = new Map(versions.map(({ place }, at) => [place, revisions[at]]))
     for (const happening of page.happenings)
       if (happening.version > 0) happening.revision = byPlace.get(happening.place)
