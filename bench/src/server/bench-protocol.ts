@@ -17,7 +17,7 @@ export type ProbeFigures = {
   readonly cpuMicros: number
   readonly heapBytes: number
   readonly rssBytes: number
-  /** The longest hold of the event loop since `watch-loop`, milliseconds. */
+  /** The longest hold of the event loop since `watch-loop`, milliseconds; 0 if nobody watches. */
   readonly loopBlockMs: number
   /** The most CPU that one iteration of the event loop took since `watch-holds`, milliseconds; 0 if nobody watched. */
   readonly holdCpuMs: number
