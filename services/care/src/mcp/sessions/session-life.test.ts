@@ -214,9 +214,9 @@ test('S12: a bug in what a timer begins, the sweep or a look at other processes,
   const sessions = openSessionStore(openSqliteSideRows(':memory:'), {
     clock: manualClock(START_MS),
   })
-  let wake = (): void => undefined
-  sessions.watch = (woken) => {
-    wake = woken
+  const watches: (() => void)[] = []
+  sessions.watch = (wake) => {
+    watches.push(wake)
     return () => undefined
   }
   const [ofSweep, ofLook] = [new TypeError('of the sweep'), new TypeError('of a look')]
@@ -227,7 +227,7 @@ test('S12: a bug in what a timer begins, the sweep or a look at other processes,
   await session.end()
   Object.defineProperty(sessions, 'isShared', { value: true })
   sessions.look = () => Promise.reject(ofLook)
-  wake()
+  for (const wake of watches) wake()
   for (const error of [ofSweep, ofLook])
     await expect.poll(() => fixture.events).toContainEqual({ kind: 'request-failed', error })
 })
