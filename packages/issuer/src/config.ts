@@ -1,6 +1,7 @@
 /** The environment of the authorization server. */
 import {
   choiceField,
+  DAY_SECONDS,
   databaseUrlField,
   httpUrlField,
   integerField,
@@ -10,8 +11,6 @@ import {
   textField,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
-
-export const DAY_SECONDS = 86_400
 
 const isLoopbackName = (name: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(name)
 

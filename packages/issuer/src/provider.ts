@@ -3,7 +3,7 @@
  * rotating refresh tokens, and no scope that its person lacks. Pages and sign-in are in routes/.
  */
 import { narrowScopes } from '@tallystick/jwt-lite'
-import type { Clock } from '@tallystick/service-kit'
+import { type Clock, DAY_SECONDS } from '@tallystick/service-kit'
 import { html, pageFrame } from '@tallystick/service-kit/pages'
 import {
   type Configuration,
@@ -15,7 +15,6 @@ import {
 import type { GrantStore } from './adapters/grant-store.ts'
 import type { SigningKeys } from './adapters/signing-keys.ts'
 import {
-  DAY_SECONDS,
   type IssuerConfig,
   isLocalRedirect,
   isProgramName,

@@ -17,6 +17,13 @@ export const systemClock: Clock = {
   },
 }
 
+/** A minute, milliseconds. */
+export const MINUTE_MS = 60_000
+/** A day of UTC, milliseconds. */
+export const DAY_MS = 1_440 * MINUTE_MS
+/** The same, seconds. */
+export const DAY_SECONDS = DAY_MS / 1_000
+
 /** Resolves after `ms` milliseconds, or as soon as `signal` aborts; it never rejects and leaves no timer behind. */
 export function pause(
   clock: Pick<Clock, 'after'>,

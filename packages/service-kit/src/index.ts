@@ -12,7 +12,16 @@ export {
   readLimited,
   readRequestBody,
 } from './bounded.ts'
-export { type Clock, isoNow, parseIsoTime, pause, systemClock } from './clock.ts'
+export {
+  type Clock,
+  DAY_MS,
+  DAY_SECONDS,
+  isoNow,
+  MINUTE_MS,
+  parseIsoTime,
+  pause,
+  systemClock,
+} from './clock.ts'
 export {
   type ConfigProblem,
   configMessage,

@@ -3,10 +3,13 @@ import { isCosignatureKey, type KeyRing, parseKeyRing } from '@tallystick/hashch
 import { parseTokenKeys, TOKEN_SECRET_BYTES_MIN, type TokenKeys } from '@tallystick/jwt-lite'
 import {
   choiceField,
+  DAY_MS,
+  DAY_SECONDS,
   databaseUrlField,
   httpUrlField,
   integerField,
   jsonField,
+  MINUTE_MS,
   parsedField,
   Secret,
   secretField,
@@ -26,9 +29,7 @@ import { readLanguageTag } from './wire/language-tag.ts'
 
 /** An HMAC key shorter than its hash is weaker than the hash (RFC 2104 §3). */
 const WRITE_SECRET_BYTES_MIN = 32
-const SECONDS_PER_DAY = 86_400
 const MS_PER_SECOND = 1_000
-const MS_PER_MINUTE = 60_000
 /** Beside the code, but never among it. */
 export const DEFAULT_DATABASE_PATH = '.local/care.db'
 
@@ -229,18 +230,18 @@ const fields = z.object({
       ),
     { isGuard: true },
   ),
-  SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * SECONDS_PER_DAY })
+  SESSION_IDLE_SECONDS: integerField({ min: 60, max: 7 * DAY_SECONDS })
     .prefault(String(DEFAULT_MCP_LIMITS.idleMs / MS_PER_SECOND))
     .describe('An MCP session without a request or stream ends after this, seconds.'),
-  SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * SECONDS_PER_DAY })
+  SESSION_TTL_SECONDS: integerField({ min: 300, max: 30 * DAY_SECONDS })
     .prefault(String(DEFAULT_MCP_LIMITS.absoluteMs / MS_PER_SECOND))
     .describe('Every MCP session ends after this, seconds.'),
   RETRACTION_DAYS: integerField({ min: 0, max: 365 })
-    .prefault(String(DEFAULT_MCP_LIMITS.retractionMs / (SECONDS_PER_DAY * MS_PER_SECOND)))
+    .prefault(String(DEFAULT_MCP_LIMITS.retractionMs / DAY_MS))
     .describe(
       'How long after a correction the text of a read, by any method or tool, also says what it takes back, days.',
     ),
-  SILENT_SECONDS: integerField({ min: 1, max: SECONDS_PER_DAY })
+  SILENT_SECONDS: integerField({ min: 1, max: DAY_SECONDS })
     .prefault(String(DEFAULT_MCP_LIMITS.silentMs / MS_PER_SECOND))
     .describe(
       'A session that follows a record and has had no event stream for longer than this is silent, seconds.',
@@ -251,7 +252,7 @@ const fields = z.object({
       'Answer to an event id with over 2,048 frames of its session behind it: `unknown` (400), or `newest`, what changed since, once for each record.',
     ),
   UNHEARD_MINUTES: integerField({ min: 0, max: 10_080 })
-    .prefault(String(DEFAULT_MCP_LIMITS.unheardMs / MS_PER_MINUTE))
+    .prefault(String(DEFAULT_MCP_LIMITS.unheardMs / MINUTE_MS))
     .describe(
       'A correction of a speakable record that nobody has heard for this long is an alert, minutes; 0 for never.',
     ),

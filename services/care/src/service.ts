@@ -3,8 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { createTokenVerifier, type IsRevoked } from '@tallystick/jwt-lite'
 import {
   type Clock,
+  DAY_MS,
   type Environment,
   findProgram,
+  MINUTE_MS,
   Registry,
   type Service,
 } from '@tallystick/service-kit'
@@ -76,9 +78,6 @@ export type CareService = Required<Omit<Service, 'start' | 'unfinished'>> & {
   readonly audit: AuditTrail
   readonly hub: SessionHub
 }
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 
 /** Reports corrections that nobody has heard to the operator's webhook, if there is one. */
 function openWebhook(

@@ -1,4 +1,4 @@
-import { isoNow } from '@tallystick/service-kit'
+import { DAY_MS, isoNow } from '@tallystick/service-kit'
 import { BadUsage, type CommandCall, type CommandVerb, EXIT } from '@tallystick/service-kit/command'
 import { backupChainKeys, restoreChainKeys } from '../adapters/keys/chain-keys-file.ts'
 import { withKeysPlace } from '../adapters/keys/open-chain-keys.ts'
@@ -6,8 +6,6 @@ import { eraseChain, freeChain, listErasures, listFrees } from '../adapters/open
 import { chainUri, type NamedChain, parseChainUri } from '../wire/record-uri.ts'
 import { lineText, recordName } from '../wire/text-of-others.ts'
 import { commandConfig, keysConfig, lineOf, listVerb, storePlace } from './command-config.ts'
-
-const MS_PER_DAY = 86_400_000
 
 /** The chain that the first word names. Throws BadUsage. */
 function namedChain({ words }: CommandCall): NamedChain {
@@ -48,7 +46,7 @@ export const eraseVerb: CommandVerb = {
       return EXIT.failed
     }
     terminal.print(`${uri}: the values of ${outcome.versions} versions are gone for good.`)
-    const finalAt = new Date(Date.parse(outcome.at) + days * MS_PER_DAY).toISOString()
+    const finalAt = new Date(Date.parse(outcome.at) + days * DAY_MS).toISOString()
     terminal.print(
       `Backups of the chain keys from before ${outcome.at} still open it: the erasure is final on ${finalAt}, when the last of them is gone (CHAIN_KEYS_BACKUP_DAYS=${days}).`,
     )

@@ -1,13 +1,11 @@
 /** How old a record is, and how its age is written and spoken (C10, C13, C37). Pure: the browser runs this file too. */
-import { parseIsoTime } from '@tallystick/service-kit/clock'
+import { DAY_MS, parseIsoTime } from '@tallystick/service-kit/clock'
 import { lineText } from '../wire/text-of-others.ts'
 import { say, textsIn } from '../wire/texts.ts'
 import type { CareRecord } from './care-record.ts'
 
 /** What an age is computed from. */
 export type Aged = Pick<CareRecord, 'authorLabel' | 'writtenAt' | 'staleAfter' | 'language'>
-
-const DAY_MS = 86_400_000
 
 /** Whole days since the record was written; never negative, even if the clock has jumped back. */
 export function ageDays({ writtenAt }: Pick<Aged, 'writtenAt'>, nowMs: number): number {

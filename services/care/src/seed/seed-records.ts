@@ -1,9 +1,8 @@
 /** The sample records, and how they are written: signed, through a running service. */
+import { DAY_MS } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
 import { signedHeaders } from '../adapters/outside/alert-webhook.ts'
 import { writeAnswer } from '../wire/write.ts'
-
-const MS_PER_DAY = 86_400_000
 
 const verifyAnswer = z.object({ chains: z.array(z.object({ uri: z.string() })) })
 
@@ -42,7 +41,7 @@ export async function seedRecords(options: SeedOptions): Promise<SeedOutcome> {
     const staleAfter =
       staleAfterDays === undefined
         ? undefined
-        : new Date(unixMs + staleAfterDays * MS_PER_DAY).toISOString()
+        : new Date(unixMs + staleAfterDays * DAY_MS).toISOString()
     const body = { ...fields, language: 'en', staleAfter }
     const answer = await sendSignedWrite({ baseUrl, serviceName, writeSecret, body, unixMs })
     if (!answer.ok) throw new Error(`the service refused a sample record: ${answer.status}`)

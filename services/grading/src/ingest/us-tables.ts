@@ -3,7 +3,7 @@
  * and NFL since 2000 (nflverse: closing moneyline, spread, total). Pure: bytes in, observations out.
  */
 import { parseOdds } from '@tallystick/odds'
-import { isoSeconds } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoSeconds } from '@tallystick/service-kit/clock'
 import type { EventInfo } from '../domain/closes/event-state.ts'
 import type { EntryPrices } from '../domain/closes/ledger-entry.ts'
 import type { Normalised, Observation } from '../domain/closes/observation.ts'
@@ -35,8 +35,6 @@ type MarketPrices = {
   readonly market: string | undefined
   readonly odds: Readonly<Record<string, string>>
 }
-
-const SECONDS_PER_DAY = 86_400
 
 /** Teams that have moved since: nflverse has an abbreviation for each of their cities. */
 const MOVED_TEAMS: Readonly<Record<string, string>> = {
@@ -71,7 +69,7 @@ const TABLES: readonly UsTable[] = [
     league: 'MLB',
     // Days since 1970, as a spreadsheet's number.
     dayOf: (cell) =>
-      /^\d{5}(?:\.0)?$/.test(cell('date')) ? Number(cell('date')) * SECONDS_PER_DAY : undefined,
+      /^\d{5}(?:\.0)?$/.test(cell('date')) ? Number(cell('date')) * DAY_SECONDS : undefined,
     teamsOf: (cell) => ({ home: cell('home_name'), away: cell('away_name') }),
     pricesOf: (cell) => ({
       opening: [

@@ -3,7 +3,7 @@
  * paid picks. Its match and prices are made up, and the pages say so.
  */
 
-import { isoSeconds } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoSeconds } from '@tallystick/service-kit/clock'
 import { createCardFigures } from '../domain/calibration/calibration.ts'
 import { emptyTruth } from '../domain/calibration/truth-table.ts'
 import { TruthTally } from '../domain/calibration/truth-tally.ts'
@@ -17,11 +17,10 @@ import { gradeExample, uploadExample } from '../wire/examples.ts'
 import { uploadSchema } from '../wire/upload.ts'
 
 /** A day after the example's match. */
-const SECONDS_PER_DAY = 86_400
 
 export function exampleCard(): Card {
   const upload = uploadSchema.parse(uploadExample)
-  const receivedAtSeconds = (isoSeconds(upload.events[0]?.starts_at ?? '') ?? 0) + SECONDS_PER_DAY
+  const receivedAtSeconds = (isoSeconds(upload.events[0]?.starts_at ?? '') ?? 0) + DAY_SECONDS
   const { feed, observations } = normaliseManualUpload(upload, receivedAtSeconds)
   const [observation] = observations
   const pick = readPick(gradeExample.pick, {

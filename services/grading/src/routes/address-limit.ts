@@ -1,8 +1,7 @@
 /** How much free work one address may ask for in a minute. */
-import { BoundedMap, type Clock, type ErrorAnswer } from '@tallystick/service-kit'
+import { BoundedMap, type Clock, type ErrorAnswer, MINUTE_MS } from '@tallystick/service-kit'
 import { errorAnswer } from '../errors.ts'
 
-const MINUTE_MS = 60_000
 /** Addresses remembered; beyond that, the oldest are forgotten. */
 const ADDRESSES_MAX = 10_000
 

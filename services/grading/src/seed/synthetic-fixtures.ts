@@ -3,7 +3,7 @@
  * importer. The league and every team say "Synthetic", the feed is marked, and every card based on it carries the flag.
  */
 
-import { isoDay } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoDay } from '@tallystick/service-kit/clock'
 import type { GradingStore } from '../domain/closes/grading-store.ts'
 import type { FeedInfo } from '../domain/closes/price-log.ts'
 import { readFootballData } from '../ingest/football-data.ts'
@@ -43,7 +43,6 @@ const HEADER =
   'Div,Date,Time,HomeTeam,AwayTeam,FTHG,FTAG,PSH,PSD,PSA,B365H,B365D,B365A,P>2.5,P<2.5,AHh,PAHH,PAHA,PSCH,PSCD,PSCA,B365CH,B365CD,B365CA,PC>2.5,PC<2.5,AHCh,PCAHH,PCAHA'
 
 const SEED = 196
-const SECONDS_PER_DAY = 86_400
 const PAST_DAYS = 730
 const COMING_DAYS = 14
 /** Standard deviations of the market's belief in a side's goals: days before, and at the close. */
@@ -117,7 +116,7 @@ export function syntheticFixtures(options: SyntheticOptions): string {
   const taken = new Set<string>()
   const add = (startAtSeconds: number, isPlayed: boolean): void => {
     const match = drawMatch(random, startAtSeconds)
-    const day = Math.floor(startAtSeconds / SECONDS_PER_DAY)
+    const day = Math.floor(startAtSeconds / DAY_SECONDS)
     const key = `${day} ${match.home} ${match.away}`
     if (taken.has(key)) return
     taken.add(key)
@@ -125,10 +124,10 @@ export function syntheticFixtures(options: SyntheticOptions): string {
   }
   for (let index = 0; index < pastMatches; index += 1) {
     const daysAgo = 2 + Math.floor((PAST_DAYS * (pastMatches - index)) / pastMatches)
-    add(nowSeconds - daysAgo * SECONDS_PER_DAY, true)
+    add(nowSeconds - daysAgo * DAY_SECONDS, true)
   }
   for (let index = 0; index < comingMatches; index += 1)
-    add(nowSeconds + (1 + (index % COMING_DAYS)) * SECONDS_PER_DAY, false)
+    add(nowSeconds + (1 + (index % COMING_DAYS)) * DAY_SECONDS, false)
   return `${rows.join('\n')}\n`
 }
 

@@ -3,7 +3,7 @@
  * March or of April: the other dates of the file decide, and if they do not, the reader is asked.
  */
 
-import { isoSeconds } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoSeconds } from '@tallystick/service-kit/clock'
 import { withoutAccents } from '../domain/markets/team-names.ts'
 import type { WireSingle } from '../wire/requests.ts'
 import { problem, question, type TrackerProblem } from './tracker-problem.ts'
@@ -156,7 +156,6 @@ export function readTimes(
     : { starts_at: startsAt, placed_at: placedAt }
 }
 
-const DAY_SECONDS = 86_400
 /** Clocks run from 14 hours ahead of UTC to 12 behind it: a time without a zone beside one that has it may be any of these. */
 const AHEAD_SECONDS = 14 * 3_600
 const BEHIND_SECONDS = 12 * 3_600

@@ -1,7 +1,7 @@
 // Who read which record: rows written in groups, without waiting for the disk, and kept for some days. A row never holds
 // a value.
 import { sharedRuns } from '@tallystick/journal-store'
-import { type Clock, isoNow } from '@tallystick/service-kit'
+import { type Clock, DAY_MS, isoNow } from '@tallystick/service-kit'
 import type { KeptReadRow, ReadRow } from '../../domain/care-record.ts'
 import type { Audience } from '../../wire/audience.ts'
 import { chainUri } from '../../wire/record-uri.ts'
@@ -13,7 +13,6 @@ const ROWS_WAITING_MAX = 512
 const ROWS_HELD_MAX = 20_000
 /** Longest that a row waits, milliseconds: a kill may lose this much. */
 const FLUSH_MS = 1_000
-const MS_PER_DAY = 86_400_000
 
 /** Characters kept of a name or URI: those of records are shorter, but anybody may ask for anything. */
 const TEXT_CHARS_MAX = 2_048
@@ -110,7 +109,7 @@ export function openReadTrail(
   let cancelTimer: (() => void) | undefined
 
   const write = async (noted: typeof waiting): Promise<void> => {
-    const oldest = new Date(clock.unixMs() - keptDays * MS_PER_DAY).toISOString()
+    const oldest = new Date(clock.unixMs() - keptDays * DAY_MS).toISOString()
     try {
       await rows.transaction((query) => {
         const added = noted.map(({ at, actor, way, outcome, uri }) =>

@@ -4,7 +4,7 @@
  * confirmed to that program that it wants events signed with that secret (C48).
  */
 import { PaginatedRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js'
-import { BoundedMap } from '@tallystick/service-kit'
+import { BoundedMap, MINUTE_MS } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import {
   type ChallengeOutcome,
@@ -27,7 +27,6 @@ import {
 import { unknownCursor } from '../records/visible-records.ts'
 import type { McpMethod } from './dispatch.ts'
 
-const MINUTE_MS = 60_000
 const TTL_DEFAULT_MS = 60 * MINUTE_MS
 const TTL_MIN_MS = MINUTE_MS
 /** Applies even if the request names no end: a grant that nobody renews is honoured no longer than this. */

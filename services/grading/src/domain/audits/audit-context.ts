@@ -2,6 +2,7 @@
  * What an audit's cards do not say: which picks repeat an earlier one, in any notation, by key or by names, and which
  * choices replaced the default reference, method and basis.
  */
+import { minuteAt } from '../closes/price-log.ts'
 import { formatMarketKey } from '../markets/markets.ts'
 import {
   type AskedPick,
@@ -29,10 +30,8 @@ type Audited = {
 /** Two notations of one price differ by up to this: -110 is 10/11, 1.909 and 1.91. Odds equal to two decimals are one price. */
 const cents = (odds: number): number => Math.round(odds * 100)
 
-const SECONDS_PER_MINUTE = 60
-
 const placedMinute = ({ placedAtSeconds }: PickRequest): number | undefined =>
-  placedAtSeconds === undefined ? undefined : Math.floor(placedAtSeconds / SECONDS_PER_MINUTE)
+  placedAtSeconds === undefined ? undefined : minuteAt(placedAtSeconds)
 
 /** What a pick is on, and at which price; `legs` have their names resolved. Undefined if they do not say. */
 function betName(pick: AskedPick, legs: readonly SinglePick[]): string | undefined {

@@ -2,12 +2,11 @@
  * Which of several starts of one fixture a bet was on (G20). A start is taken only if what the bet says of it fits one and
  * no other: everything else is a question. Pure.
  */
-import { isoDay } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoDay } from '@tallystick/service-kit/clock'
 import type { PickRequest } from '../markets/pick-request.ts'
 import type { EventInfo } from './event-state.ts'
 
 const HOUR_SECONDS = 3_600
-const DAY_SECONDS = 24 * HOUR_SECONDS
 
 /** With a clock, the match starts this near to it, and every other game of the pair farther away than the second limit. */
 const NEAR_SECONDS_MAX = 3 * HOUR_SECONDS

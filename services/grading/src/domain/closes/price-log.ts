@@ -48,7 +48,7 @@ type PriceSource = { readonly feed: string; readonly market: string; readonly bo
 
 const sourceName = ({ book, feed, market }: PriceSource): string => `${feed}|${book}|${market}`
 
-const minuteAt = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
+export const minuteAt = (atSeconds: number): number => Math.floor(atSeconds / SECONDS_PER_MINUTE)
 
 /** When a price began to stand; a price without a time counts from when it was recorded. */
 const stoodFrom = ({ capturedAtSeconds, recordedAtSeconds }: PriceRecord): number =>

@@ -1,6 +1,6 @@
 /** What the ledger records about a market or an event, never a price (G7). */
 
-import { isoText } from '@tallystick/service-kit/clock'
+import { DAY_SECONDS, isoText } from '@tallystick/service-kit/clock'
 import type { CoverageAnswer, CoverageStatus, CoveredEvent } from '../../wire/coverage.ts'
 import type { EventState } from '../closes/event-state.ts'
 import type { LedgerReader } from '../closes/grading-store.ts'
@@ -44,7 +44,6 @@ function coveredEvent(state: EventState): CoveredEvent {
 
 /** Most events in one search answer: a matchday of a big league. */
 const CANDIDATES_MAX = 20
-const SECONDS_PER_DAY = 86_400
 
 /** A key, or what a person knows about an event. */
 export type CoverageQuery =
@@ -72,7 +71,7 @@ export async function coverageAnswer(
   const states = await store.searchEvents({
     sport,
     from: daySeconds,
-    to: daySeconds === undefined ? undefined : daySeconds + SECONDS_PER_DAY,
+    to: daySeconds === undefined ? undefined : daySeconds + DAY_SECONDS,
     words: searchWords(text),
     limit: CANDIDATES_MAX,
   })
