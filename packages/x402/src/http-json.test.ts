@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, globalAgent } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
-import { type ManualClock, manualClock } from '@tallystick/service-kit'
+import type { AddressInfo } from 'node:net'
+import { freePort, type ManualClock, manualClock } from '@tallystick/service-kit'
 import { afterEach, expect, test } from 'vitest'
 import { fetchJson } from './http-json.ts'
 
@@ -97,13 +97,7 @@ test('a request abandoned before there was a connection sent nothing', async () 
 })
 
 test('a port without a listener, or an invalid address: nothing was sent', async () => {
-  const server = createTcpServer()
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  for (const url of [`http://127.0.0.1:${port}/`, 'no address'])
+  for (const url of [`http://127.0.0.1:${await freePort()}/`, 'no address'])
     expect(await post(url)).toMatchObject({ kind: 'unreachable', nothingSent: true })
 })
 

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { systemClock } from '@tallystick/service-kit'
+import { freePort, systemClock } from '@tallystick/service-kit'
 import { evmSigner } from '@tallystick/x402/evm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -30,14 +30,8 @@ let service: RunningService
 
 const { balanceOf, sign, startFilled } = xlayerCalls(() => fixture)
 
-/** An address where nobody listens any more. */
-async function nowhere(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
-}
+/** An address where nobody listens. */
+const nowhere = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
 
 beforeAll(async () => {
   fixture = await startXLayerFixture()

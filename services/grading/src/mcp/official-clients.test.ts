@@ -3,10 +3,8 @@
  * x402 client and judged by its extensions.
  */
 import { hash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import * as sdk2 from '@modelcontextprotocol/client'
-import { listeningUrl, systemClock } from '@tallystick/service-kit'
+import { freePort, listeningUrl, systemClock } from '@tallystick/service-kit'
 import { testOfficialClients } from '@tallystick/service-kit/official-clients'
 import { createReceiptVerifier } from '@tallystick/x402'
 import { ExactEvmClient, evmSigner } from '@tallystick/x402/evm'
@@ -57,11 +55,7 @@ const closing: (() => Promise<void>)[] = []
 
 /** A service whose public address is where it listens, so that its keys can be found. */
 async function startAtItsAddress(): Promise<RunningService> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  const port = String(typeof address === 'object' ? address?.port : '')
-  await new Promise((resolve) => server.close(resolve))
+  const port = String(await freePort())
   return await startFilled('mcp.db', { PORT: port, BASE_URL: `http://127.0.0.1:${port}` })
 }
 
