@@ -27,13 +27,13 @@ describe('S13: a disk that takes no writes is said, until it takes them again', 
       sentence: 'the disk of the store has no room for a write',
     })
     expect(problems.join()).toMatch(/store\.db: ENOSPC/)
-    await expect.poll(() => probe.trouble(), { timeout: 10_000 }).toBeUndefined()
+    await expect.poll(() => probe.trouble()).toBeUndefined()
   })
 
   it('one that is gone', async () => {
     renameSync(folder, `${folder}-gone`)
     expect(await probe.trouble()).toMatchObject({ reason: 'disk_unwritable' })
     renameSync(`${folder}-gone`, folder)
-    await expect.poll(() => probe.trouble(), { timeout: 10_000 }).toBeUndefined()
+    await expect.poll(() => probe.trouble()).toBeUndefined()
   })
 })

@@ -21,6 +21,7 @@ import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
 import { appendText } from './store.contract.ts'
 import { openTornCommits } from './torn-commits.fixture.ts'
+import { startWriters } from './writers.fixture.ts'
 
 const WRITER = fileURLToPath(new URL('./notes-postgres.fixture.ts', import.meta.url))
 const isLong = process.env['TALLYSTICK_LONG'] === '1'
@@ -167,23 +168,12 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
             await migratePostgresStore(POSTGRES_NOTES, notesOptions(database.owner, ''))
             const url = pair.both(database.as('notes_app'))
             const stores = [await open(url, 'one'), await open(url, 'other')] as const
-            const acknowledged: string[] = []
-            const over = new AbortController()
-            const write = async (writer: number): Promise<void> => {
-              const store = stores[writer % 2 === 0 ? 0 : 1]
-              for (let count = 0; !over.signal.aborted; count += 1) {
-                const text = `${writer} ${count}`
-                await appendText(store, text)
-                acknowledged.push(text)
-              }
-            }
-            const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
+            const { acknowledged, end } = startWriters(16, stores)
             await expect.poll(() => acknowledged.length).toBeGreaterThan(100)
             pair.failOver()
             const survived = acknowledged.length
             await expect.poll(() => acknowledged.length).toBeGreaterThan(survived + 100)
-            over.abort()
-            await Promise.all(writers)
+            await end()
 
             const texts = await readTexts(stores[0])
             const stored = new Set(texts)

@@ -18,9 +18,9 @@ import { openPostgresStore } from './postgres-store.ts'
 import { migratePostgresStore } from './postgres-store-kind.ts'
 import { appendText } from './store.contract.ts'
 import { openWriteProbe } from './write-probe.ts'
+import { startWriters } from './writers.fixture.ts'
 
-/** A failing database is waited for at most 5 s, and these machines are slow. */
-const POLL = { timeout: 30_000, interval: 20 }
+const POLL = { interval: 20 }
 
 const readTexts = async (store: PostgresNotes): Promise<readonly string[]> =>
   (await store.read<{ readonly text: string }>('SELECT text FROM notes.notes ORDER BY at')).map(
@@ -113,15 +113,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
         if (what === 'a network that swallows')
           url = url.replace(primary, encodeURIComponent(folder))
         const stores = [await open('one'), await open('other')] as const
-        const acknowledged: string[] = []
-        const over = new AbortController()
-        const write = async (writer: number): Promise<void> => {
-          for (let count = 0; !over.signal.aborted; count += 1) {
-            await appendText(stores[writer % 2 === 0 ? 0 : 1], `${writer} ${count}`)
-            acknowledged.push(`${writer} ${count}`)
-          }
-        }
-        const writers = Array.from({ length: 16 }, (_, writer) => write(writer))
+        const { acknowledged, end } = startWriters(16, stores)
         await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(100)
         if (what === 'a primary that hangs') pair.freezePrimary()
         else swallower.swallow()
@@ -134,8 +126,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
           `written again ${Math.round(performance.now() - promotedMs)} ms after the promotion`,
         )
         await expect.poll(() => acknowledged.length, POLL).toBeGreaterThan(survived + 100)
-        over.abort()
-        await Promise.all(writers)
+        await end()
         const texts = await readTexts(stores[0])
         const stored = new Set(texts)
         expect(acknowledged.filter((text) => !stored.has(text))).toEqual([])
@@ -276,7 +267,7 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       const probe = openWriteProbe(door, () => undefined)
       endings.push(() => probe.end())
       await appendText(store, 'confirmed')
-      expect(await probe.trouble()).toBeUndefined()
+      await expect.poll(() => probe.trouble(), POLL).toBeUndefined()
       pair.stopStandby()
       const writing = appendText(store, 'in doubt').catch(String)
       await expect.poll(() => probe.trouble(), POLL).toMatchObject({ reason: 'commits_wait' })

@@ -212,26 +212,31 @@ describe.skipIf(postgresMissing !== undefined)(
       const ledger = await ledgers.ledger()
       const stores = [await ledger.open(), await ledger.open(), await ledger.open()]
       const seen = new Map<number, Set<string>>()
+      const look = async (store: GradingStore): Promise<void> => {
+        const truth = await store.truth()
+        const cells = [...truth.cells].map(([key, cell]) => `${key} ${writeCell(cell)}`)
+        seen.set(
+          truth.asOfSeq,
+          (seen.get(truth.asOfSeq) ?? new Set()).add(hash('sha256', cells.toSorted().join('\n'))),
+        )
+      }
       const over = new AbortController()
       const looking = stores.map(async (store) => {
         while (!over.signal.aborted) {
-          const truth = await store.truth()
-          const cells = [...truth.cells].map(([key, cell]) => `${key} ${writeCell(cell)}`)
-          seen.set(
-            truth.asOfSeq,
-            (seen.get(truth.asOfSeq) ?? new Set()).add(hash('sha256', cells.toSorted().join('\n'))),
-          )
+          await look(store)
           await new Promise(setImmediate)
         }
       })
       await Promise.all(
         stores.map(async (store, at) => {
-          for (let index = at; index < 30; index += 3)
+          for (let index = at; index < 30; index += 3) {
             await store.ingest(sampleBatch([settled(index), settled(index + 1)]))
+            await look(store)
+          }
         }),
       )
       const [{ size } = { size: 0 }] = await Promise.all(stores.map((store) => store.head()))
-      await expect.poll(() => seen.has(size), { timeout: 10_000 }).toBe(true)
+      await expect.poll(() => seen.has(size)).toBe(true)
       over.abort()
       await Promise.all(looking)
       expect([...seen].filter(([, tables]) => tables.size > 1)).toEqual([])
