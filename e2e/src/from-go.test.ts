@@ -86,7 +86,7 @@ describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: $
     const ACCESS_TOKEN = careToken(care, { sub: 'go-host', scope: 'care.read.user' })
     const host = start(hear.replace('heron', record.patient), { ACCESS_TOKEN })
     try {
-      await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+      await expect.poll(host.output).toContain('listening')
       await write('Take two tablets.')
       expect(await ended(host.child), host.output()).toBe(0)
     } finally {

@@ -128,7 +128,7 @@ describe.skipIf(reason !== undefined)(
         CALLBACK: `http://127.0.0.1:${await freePort()}/callback`,
       })
       try {
-        await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+        await expect.poll(host.output).toContain('listening')
         await write('Take two tablets.')
         expect(await ended(host.child), host.output()).toBe(0)
       } finally {
@@ -150,12 +150,12 @@ describe.skipIf(reason !== undefined)(
           ACCESS_TOKEN: careToken(care.place, { sub: 'python-host', scope: 'care.read.user' }),
         })
         try {
-          await expect.poll(host.output, { timeout: 30_000 }).toContain('listening')
+          await expect.poll(host.output).toContain('listening')
           await care.goAway()
           await writeRecord(care.place, { ...record, value: 'No sugar.' })
-          await expect.poll(host.output, { timeout: 60_000 }).toContain('No sugar.')
+          await expect.poll(host.output).toContain('No sugar.')
           await writeRecord(care.place, { ...record, value: 'Honey.' })
-          await expect.poll(host.output, { timeout: 30_000 }).toContain('Honey.')
+          await expect.poll(host.output).toContain('Honey.')
         } finally {
           if (host.child.pid !== undefined) process.kill(-host.child.pid, 'SIGKILL')
         }

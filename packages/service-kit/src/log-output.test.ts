@@ -57,11 +57,11 @@ async function start() {
   })
   const url = `http://127.0.0.1:${port}`
   const ask = (path: string) =>
-    fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) }).then(
+    fetch(`${url}${path}`, { signal: AbortSignal.timeout(60_000) }).then(
       (answer) => answer.text(),
       (error: unknown) => `failed: ${String(error)}`,
     )
-  await expect.poll(() => ask('/health'), { timeout: 30_000 }).toBe('{"status":"ok"}')
+  await expect.poll(() => ask('/health')).toBe('{"status":"ok"}')
   return { child, exit, ask, stdout: pipes[0], stderr: pipes[1] }
 }
 

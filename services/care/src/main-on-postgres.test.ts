@@ -19,7 +19,7 @@ import { sendSignedWrite } from './seed/seed-records.ts'
 import { testEnvironment, WRITE_SECRET } from './testing/care.fixture.ts'
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
-const POLL = { timeout: 30_000, interval: 50 }
+const POLL = { interval: 50 }
 const WRITERS = 8
 const reason =
   postgresMissing ?? (process.env['DATABASE_URL'] && 'DATABASE_URL is another’s server')

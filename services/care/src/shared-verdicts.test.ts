@@ -69,7 +69,7 @@ describe.skipIf(postgresMissing !== undefined)(
         clock.advanceMs(1_000)
         return (await database.sql(again)).rows.length
       }
-      await expect.poll(found, { timeout: 15_000, interval: 20 }).toBe(1)
+      await expect.poll(found, { interval: 20 }).toBe(1)
     }
 
     beforeEach(async () => {

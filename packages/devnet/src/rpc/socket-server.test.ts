@@ -10,8 +10,8 @@ import { LOGGING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 
 const TOPIC = `0x${'2a'.padStart(64, '0')}` as const
 const OTHER_TOPIC = `0x${'2b'.padStart(64, '0')}` as const
-/** How often and how long a condition is polled, milliseconds. */
-const POLL = { interval: 20, timeout: 8_000 }
+/** How often and how long a condition is polled, milliseconds: it ends a hang. */
+const POLL = { interval: 20, timeout: 120_000 }
 
 let devnet: Devnet
 let client: TestClient

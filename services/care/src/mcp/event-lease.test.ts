@@ -16,7 +16,7 @@ import {
 import { makeStorePlace } from '../testing/store-place.fixture.ts'
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
-const POLL = { timeout: 30_000, interval: 50 }
+const POLL = { interval: 50 }
 const WRITES = 10
 
 const token = mintToken({

@@ -15,7 +15,7 @@ import { openStores, type Stores } from './open-stores.ts'
 import { POSTGRES_LEDGER } from './postgres-schema.ts'
 
 const PAYMENTS = 24
-const POLL = { timeout: 30_000, interval: 20 }
+const POLL = { interval: 20 }
 const COUNT = 'SELECT FROM grading.reservations'
 const isSkipped = postgresMissing !== undefined || process.env['DATABASE_URL'] !== undefined
 

@@ -3,7 +3,7 @@
 import { createKeyRing } from '@tallystick/hashchain'
 import { postgresMissing } from '@tallystick/journal-store/postgres-server'
 import { manualClock, Secret } from '@tallystick/service-kit'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eraseChain, freeChain, openStores } from '../../adapters/open-stores.ts'
 import { useRecordServer } from '../../adapters/records/postgres-store.fixture.ts'
 import type { RecordStore } from '../../domain/record-store.ts'
@@ -145,11 +145,11 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
     index = new RecordIndex({ store: counted, clock, chainsMax: 1_000 })
     const filled = index.fill()
     for (const page of [1, 2]) {
-      await vi.waitFor(() => expect(clock.pendingCount()).toBe(1))
+      await expect.poll(() => clock.pendingCount()).toBe(1)
       expect(pages).toBe(page)
       clock.advanceMs(10)
     }
-    await vi.waitFor(() => expect(clock.pendingCount()).toBe(1))
+    await expect.poll(() => clock.pendingCount()).toBe(1)
     expect(await patientsOf('p99')).toEqual(['p99'])
     await filled
     expect(clock.pendingCount()).toBe(0)

@@ -93,5 +93,5 @@ test('a commit that is announced as a look ends is looked at', async () => {
   await Promise.resolve()
   userSize = 1
   follower.wake()
-  await expect.poll(() => said, { timeout: 10_000 }).toEqual([1])
+  await expect.poll(() => said).toEqual([1])
 })
