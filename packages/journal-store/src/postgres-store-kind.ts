@@ -6,7 +6,7 @@
 
 import { FORGOTTEN_MS } from './lease.ts'
 import { PostgresDoor, type PostgresOptions } from './postgres-door.ts'
-import { type PostgresLine, UPKEEP_ANSWER_MS } from './postgres-line.ts'
+import { type PostgresLine, sqlCode, UPKEEP_ANSWER_MS } from './postgres-line.ts'
 import { readSchema } from './read-schema.ts'
 import type { Rows } from './store.ts'
 import type { JournalTable, StoreKind } from './store-kind.ts'
@@ -166,6 +166,40 @@ async function contract(
   return version
 }
 
+/** Where a step waits for a table, whoever comes after it waits, too: it gives way after this, milliseconds. */
+const STEP_LOCK_MS = 500
+/** It is tried again so often, after so many milliseconds: a minute and a half for somebody's long reading to end. */
+const TRIES_MAX = 60
+const AGAIN_MS = 1_000
+/** Another session was in the way: lock timeout, deadlock. */
+const IN_THE_WAY: ReadonlySet<string> = new Set(['55P03', '40P01'])
+
+/** In one transaction. */
+async function changeSchema(
+  line: PostgresLine,
+  kind: PostgresStoreKind<string>,
+  part: SchemaPart,
+): Promise<void> {
+  const { appRole, migrations, schema } = kind
+  // Only another migration waits for this one, so a busy machine may pause between its steps. Functions keep the path of names.
+  await line.run(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
+    SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
+    SET LOCAL lock_timeout = ${STEP_LOCK_MS};
+    ${roleSql(appRole)}
+    CREATE SCHEMA IF NOT EXISTS ${schema};
+    SET LOCAL search_path = ${schema}, pg_temp;
+    CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)`)
+  const before = await readSchemaVersion((text) => line.tuples(text), schema)
+  const contracted = await (part === 'expand' ? expand : contract)(line, kind, before)
+  // A role's rights cover only what exists when they are granted.
+  await line.run(rightsSql(kind))
+  await line.ask(
+    "INSERT INTO meta VALUES ('schema_version', $1), ('schema_contracted', $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+    [String(migrations.length), String(contracted)],
+  )
+  await line.commit()
+}
+
 /**
  * Brings a store's schema up to date, as its owner; several processes may do so at once. First what is new is added, beside which
  * the release before goes on; `contract` removes what only that one needed, once its last process has ended. Rejects with the
@@ -176,26 +210,21 @@ export async function migratePostgresStore<Name extends string>(
   options: Omit<PostgresOptions, 'Unavailable'>,
   part: SchemaPart = 'expand',
 ): Promise<void> {
-  const { appRole, migrations, schema, Unavailable } = kind
+  const { schema, Unavailable } = kind
   const door = new PostgresDoor({ answerMs: UPKEEP_ANSWER_MS, ...options, Unavailable })
   const line = await door.find()
+  const change = async (triesLeft: number): Promise<void> => {
+    try {
+      await changeSchema(line, kind, part)
+    } catch (error) {
+      if (triesLeft === 0 || !IN_THE_WAY.has(sqlCode(error))) throw error
+      await line.run('ROLLBACK')
+      await options.pause(AGAIN_MS)
+      await change(triesLeft - 1)
+    }
+  }
   try {
-    // Only another migration waits for this one, so a busy machine may pause between its steps. Functions keep the path of names.
-    await line.run(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
-      SELECT pg_advisory_xact_lock(hashtextextended('${schema} migrations', 0));
-      ${roleSql(appRole)}
-      CREATE SCHEMA IF NOT EXISTS ${schema};
-      SET LOCAL search_path = ${schema}, pg_temp;
-      CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)`)
-    const before = await readSchemaVersion((text) => line.tuples(text), schema)
-    const contracted = await (part === 'expand' ? expand : contract)(line, kind, before)
-    // A role's rights cover only what exists when they are granted.
-    await line.run(rightsSql(kind))
-    await line.ask(
-      "INSERT INTO meta VALUES ('schema_version', $1), ('schema_contracted', $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-      [String(migrations.length), String(contracted)],
-    )
-    await line.commit()
+    await change(TRIES_MAX)
   } catch (error) {
     throw new Unavailable(`${schema} cannot be brought up to date: ${errorMessage(error)}`, {
       cause: error,

@@ -154,6 +154,22 @@ describe.skipIf(postgresMissing !== undefined)(
       expect(await countCells(owner)).toEqual([before + 1])
     })
 
+    it('a step gives way to those who write while a long reading has its table, and is made once that has ended', async () => {
+      await migrate(OLD)
+      const { door, store } = await serve(OLD, 'old')
+      const reader = await door.find()
+      await reader.run(`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0;
+        LOCK TABLE notes.notes IN ACCESS SHARE MODE`)
+      const expand = 'ALTER TABLE notes ADD COLUMN words bigint'
+      const migrating = migrate({ ...OLD, migrations: [...OLD.migrations, expand] })
+      migrating.catch(() => undefined)
+      const waiting = `SELECT FROM pg_locks WHERE relation = 'notes.notes'::regclass AND NOT granted`
+      await expect.poll(async () => (await runSql(owner, waiting)).rows.length).toBe(1)
+      expect(await appendText(store, 'a note')).toBe(0)
+      await reader.end()
+      await migrating
+    })
+
     it('a new store has nothing of before, and only a program of the schema contracts it', async () => {
       await migrate(NEXT)
       const found = await runSql(owner, "SELECT to_regclass('notes.writers') AS writers")
