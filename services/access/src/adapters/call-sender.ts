@@ -6,7 +6,6 @@
 import { type BackOffLimits, type Clock, keptRead, retry } from '@tallystick/service-kit'
 import { ChainUnavailable } from '../domain/access-contract.ts'
 import type { Hex } from '../domain/access-window.ts'
-import type { Transaction } from '../transactions/transaction.ts'
 import type { SendResult, TransactionLedger } from '../transactions/transaction-ledger.ts'
 import { TransactionQueue } from '../transactions/transaction-queue.ts'
 import { createTransactionSigner } from './contract-calls.ts'
@@ -62,7 +61,7 @@ export function offeredGasPrice(quotedWeibar: bigint): bigint {
 /** The ledger of that key. Requests reject with the relay's errors. */
 function createCallLedger(
   options: CallSenderOptions,
-): TransactionLedger<OutgoingCall, LedgerReceipt> & { readonly address: Hex } {
+): TransactionLedger<AwaitedCall, LedgerReceipt> & { readonly address: Hex } {
   const { chainId, clock, facts, relay, takesRefusals = false } = options
   const signer = createTransactionSigner(options.privateKey)
   const readOwnNonce = () => readNonce(relay, signer.address)
@@ -78,7 +77,7 @@ function createCallLedger(
     address: signer.address,
     readNonce: readOwnNonce,
     quoteGasPriceWeibar: () => facts.gasPriceWeibar(),
-    sign: ({ valueTinybar, ...call }) =>
+    sign: ({ left: _left, receipt: _receipt, valueTinybar, ...call }) =>
       signer.sign({ ...call, chainId, valueWeibar: valueTinybar * WEIBAR_PER_TINYBAR }),
     async send(signed): Promise<SendResult> {
       const result = await sendTransaction(relay, signed).catch((error: unknown) => {
@@ -97,55 +96,44 @@ function createCallLedger(
   }
 }
 
-/** Whoever waits for a call. */
-type Caller = {
+/** A call, and whoever waits for it. */
+type AwaitedCall = OutgoingCall & {
   /** The call left, so that the next one may be signed. */
   readonly left: PromiseWithResolvers<void>
   /** Undefined: no receipt in time. */
   readonly receipt: PromiseWithResolvers<LedgerReceipt | undefined>
 }
 
-/** The queue of a key, with a caller for each call in it. */
-function createCallQueue(clock: Clock, ledger: TransactionLedger<OutgoingCall, LedgerReceipt>) {
-  const callers = new Map<Transaction<OutgoingCall>, Caller>()
-  const queue = new TransactionQueue<OutgoingCall, LedgerReceipt>({
+/** The queue of a key, with whoever waits for each call in it. */
+function createCallQueue(clock: Clock, ledger: TransactionLedger<AwaitedCall, LedgerReceipt>) {
+  const queue = new TransactionQueue<AwaitedCall, LedgerReceipt>({
     ledger,
     clock,
     retry: RETRY,
     offer: offeredGasPrice,
     patience: {
       triesMax: SEND_TRIES,
-      onRefused(transaction, error) {
-        callers.get(transaction)?.left.reject(error)
-        callers.delete(transaction)
-      },
+      onRefused: ({ work }, error) => work.left.reject(error),
     },
-    onLeft: (transaction) => callers.get(transaction)?.left.resolve(),
-    onEnd: (transaction, found) => end(transaction, 'kind' in found ? undefined : found),
+    onLeft: ({ work }) => work.left.resolve(),
+    onEnd: ({ work }, found) => work.receipt.resolve('kind' in found ? undefined : found),
   })
-  const end = (transaction: Transaction<OutgoingCall>, receipt: LedgerReceipt | undefined) => {
-    callers.get(transaction)?.receipt.resolve(receipt)
-    callers.delete(transaction)
-  }
   return {
     queue,
     /** Resolves when every call has its receipt, or was given up. */
     async untilEmpty(): Promise<void> {
-      await Promise.all([...callers.values()].map(({ receipt }) => receipt.promise))
+      await Promise.all(queue.unfinished.map(({ work }) => work.receipt.promise))
     },
     /** Signs the call and resolves once it has left; rejects with the ledger's words if it was refused. */
     async add(call: OutgoingCall) {
-      const caller = {
-        left: Promise.withResolvers<void>(),
-        receipt: Promise.withResolvers<LedgerReceipt | undefined>(),
-      }
-      const transaction = queue.add(call)
-      callers.set(transaction, caller)
-      await caller.left.promise
+      const left = Promise.withResolvers<void>()
+      const receipt = Promise.withResolvers<LedgerReceipt | undefined>()
+      const transaction = queue.add({ ...call, left, receipt })
+      await left.promise
       const cancel = clock.after(RECEIPT_LIMIT_MS, () => {
-        if (queue.giveUp(transaction)) end(transaction, undefined)
+        if (queue.giveUp(transaction)) receipt.resolve(undefined)
       })
-      return { transaction, receipt: caller.receipt.promise.finally(cancel) }
+      return { transaction, receipt: receipt.promise.finally(cancel) }
     },
   }
 }

@@ -18,11 +18,7 @@ import {
 import { Transaction, TransactionList, TransactionSigner } from './transaction.ts'
 import type { QueueEvent } from './transaction-events.ts'
 import type { SendResult, TransactionLedger } from './transaction-ledger.ts'
-import {
-  type TransactionEnd,
-  type TransactionNeed,
-  TransactionReceipts,
-} from './transaction-receipts.ts'
+import { type TransactionEnd, TransactionReceipts } from './transaction-receipts.ts'
 import { TransactionRepair } from './transaction-repair.ts'
 
 /** Transactions sent without a receipt: one a second over the slowest ledger's 10 s, several times over. */
@@ -110,7 +106,18 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
       list,
       mayProbe: filler !== undefined,
       lacksFunds: () => this.#lacksFunds,
-      onNeed: (need) => this.#note(need),
+      resync: () => {
+        this.#isResyncWanted = true
+        this.#wake()
+      },
+      resign: (transaction) => {
+        if (transaction.place === 'sent') transaction.place = 'unsigned'
+        this.#wake()
+      },
+      follow: (nonceMin) => {
+        this.#isFillerWanted ||= list.all.every(({ nonce }) => nonce < nonceMin)
+        this.#wake()
+      },
       onEnd: (transaction, end) => {
         if (this.#remove(transaction)) options.onEnd(transaction, end)
       },
@@ -190,25 +197,6 @@ export class TransactionQueue<Work extends object, Receipt extends object> {
     this.#cancelRetry?.()
     this.#cancelRetry = null
     this.#receipts.stop()
-  }
-
-  /** Notes what must follow a look into a missing receipt. */
-  #note(need: TransactionNeed<Work>): void {
-    switch (need.kind) {
-      case 'resync':
-        this.#isResyncWanted = true
-        break
-      case 'signature':
-        if (need.transaction.place === 'sent') need.transaction.place = 'unsigned'
-        break
-      case 'follower':
-        if (this.#list.all.some(({ nonce }) => nonce >= need.nonceMin)) return
-        this.#isFillerWanted = true
-        break
-      default:
-        need satisfies never
-    }
-    this.#wake()
   }
 
   /** Runs the loop if there is something to do. */

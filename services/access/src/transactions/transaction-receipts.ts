@@ -27,15 +27,6 @@ const PROBE_AGAIN_MS = 60_000
 /** A transaction ends with its receipt, or is given up because none will come. */
 export type TransactionEnd<Receipt> = Receipt | { readonly kind: 'missing' }
 
-/** A missing receipt needs one of these. */
-export type TransactionNeed<Work> =
-  /** What the ledger's nonce says has not arrived is sent again, unchanged and in order. */
-  | { readonly kind: 'resync' }
-  /** It is proved that something else consumed its nonce. */
-  | { readonly kind: 'signature'; readonly transaction: Transaction<Work> }
-  /** A transaction with that nonce or a later one, whose receipt can be the proof. */
-  | { readonly kind: 'follower'; readonly nonceMin: number }
-
 type ReceiptOptions<Work extends object, Receipt extends object> = {
   readonly ledger: Pick<TransactionLedger<Work, Receipt>, 'readNonce' | 'readReceipt'>
   readonly clock: Clock
@@ -44,7 +35,12 @@ type ReceiptOptions<Work extends object, Receipt extends object> = {
   readonly mayProbe: boolean
   /** The ledger refused the last send for lack of money: nothing later can leave. */
   readonly lacksFunds: () => boolean
-  readonly onNeed: (need: TransactionNeed<Work>) => void
+  /** Sends again, unchanged and in order, what the ledger's nonce says has not arrived. */
+  readonly resync: () => void
+  /** Signs it again: it is proved that something else consumed its nonce. */
+  readonly resign: (transaction: Transaction<Work>) => void
+  /** Sends a transaction with that nonce or a later one, whose receipt can be the proof. */
+  readonly follow: (nonceMin: number) => void
   readonly onEnd: (transaction: Transaction<Work>, end: TransactionEnd<Receipt>) => void
   /** A round is over: act once on all that its receipts changed. */
   readonly onRound: () => void
@@ -153,19 +149,15 @@ export class TransactionReceipts<Work extends object, Receipt extends object> {
   }
 
   async #lookInto(transaction: Transaction<Work>): Promise<void> {
-    const { clock, ledger, list, lacksFunds, mayProbe, onEnd, onNeed } = this.#options
+    const { clock, ledger, list, lacksFunds, mayProbe, onEnd, resign, resync } = this.#options
     const isOverdue = (each: Transaction<Work>): boolean =>
       clock.unixMs() - each.sentAtMs >= RECEIPT_PATIENCE_MS
     if (!isOverdue(transaction)) return
     const ledgerNonce = await ledger.readNonce()
-    if (list.at('sent').some((each) => each.nonce >= ledgerNonce && isOverdue(each)))
-      onNeed({ kind: 'resync' })
+    if (list.at('sent').some((each) => each.nonce >= ledgerNonce && isOverdue(each))) resync()
     if (ledgerNonce <= transaction.nonce) return
     transaction.consumedSinceMs ??= clock.unixMs()
-    if (await this.#isProvedConsumed(transaction)) {
-      onNeed({ kind: 'signature', transaction })
-      return
-    }
+    if (await this.#isProvedConsumed(transaction)) return resign(transaction)
     if (mayProbe) this.#probe(transaction, ledgerNonce)
     // The proof is a later receipt, and nothing later can leave. A filler needs none and must not hold up others.
     if (lacksFunds() && !transaction.isFiller) transaction.consumedSinceMs = clock.unixMs()
@@ -178,7 +170,7 @@ export class TransactionReceipts<Work extends object, Receipt extends object> {
     const nowMs = this.#options.clock.unixMs()
     if (transaction.isFiller || nowMs - transaction.probedAtMs < PROBE_AGAIN_MS) return
     transaction.probedAtMs = nowMs
-    this.#options.onNeed({ kind: 'follower', nonceMin: ledgerNonce })
+    this.#options.follow(ledgerNonce)
   }
 
   async #isProvedConsumed(transaction: Transaction<Work>): Promise<boolean> {
