@@ -7,7 +7,6 @@ import type { ManualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { type Facilitator, FacilitatorUnavailable } from '../facilitators/facilitator.ts'
 import { createFacilitatorPool } from '../facilitators/facilitator-pool.ts'
-import { header, terms } from '../reservations/evm-gate.fixture.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { payCent } from '../testing/evm-stand-in.fixture.ts'
 import {
@@ -17,6 +16,7 @@ import {
   LATER_MS,
 } from '../testing/faulty-facilitator.fixture.ts'
 import { encodeHeader } from '../testing/payment-header.fixture.ts'
+import { header, terms } from './evm-gate.fixture.ts'
 import { createPaymentGate, type PaymentGate } from './payment-gate.ts'
 
 const RUNS = process.env['TALLYSTICK_LONG'] === '1' ? 1_000 : 100

@@ -7,7 +7,6 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
 import { createHttpFacilitator } from '../facilitators/facilitator.ts'
 import { paidRoute } from '../fastify/paid-route.ts'
-import { terms } from '../reservations/evm-gate.fixture.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
@@ -19,6 +18,7 @@ import {
 } from '../testing/evm-stand-in.fixture.ts'
 import { decodeHeader, encodeHeader } from '../testing/payment-header.fixture.ts'
 import { listen } from '../testing/scripted-server.fixture.ts'
+import { terms } from './evm-gate.fixture.ts'
 import { createPaymentGate } from './payment-gate.ts'
 
 const MODES = [

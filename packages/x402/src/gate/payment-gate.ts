@@ -8,7 +8,6 @@ import type { Facilitator, FacilitatorRoutes } from '../facilitators/facilitator
 import type { ReceiptIssuer } from '../receipts/receipt-issuer.ts'
 import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import type { Reservation, ReservationStore } from '../reservations/reservation-store.ts'
-import { createReservations } from '../reservations/reservations.ts'
 import { LedgerUnavailable, type PaymentScheme } from '../schemes/payment-scheme.ts'
 import {
   buildChallenge,
@@ -36,6 +35,7 @@ import {
   readPaymentHeaders,
 } from './payment-headers.ts'
 import { createPaymentsInFlight } from './payments-in-flight.ts'
+import { createReservations } from './reservations.ts'
 
 /** One open reservation was resumed, and ended so. */
 export type Resumed = {

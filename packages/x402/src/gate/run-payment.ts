@@ -6,12 +6,12 @@
 import type { Clock } from '../clock.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
 import type { Reservation } from '../reservations/reservation-store.ts'
-import { ELSEWHERE } from '../reservations/reservations.ts'
 import { type LedgerFinding, NEVER_AFTER_SECONDS } from '../schemes/payment-scheme.ts'
 import type { GateLimits } from './gate-limits.ts'
 import { GateClosed, type LookUpEnd } from './ledger-poller.ts'
 import type { AnyOutcome, PaymentForJob, Preparation, SettledPayment } from './paid-job.ts'
 import type { PlaceInLine } from './payer-lines.ts'
+import { ELSEWHERE } from './reservations.ts'
 import {
   createResubmission,
   type GateParts,

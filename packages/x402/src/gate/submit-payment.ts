@@ -12,13 +12,13 @@ import {
 } from '../facilitators/facilitator.ts'
 import { classifyRefusal } from '../facilitators/refusals.ts'
 import type { Settlement } from '../payment.ts'
-import type { Reservations } from '../reservations/reservations.ts'
 import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { LedgerPoller } from './ledger-poller.ts'
 import type { PaymentForJob } from './paid-job.ts'
 import type { PayerLines } from './payer-lines.ts'
+import type { Reservations } from './reservations.ts'
 
 /** Shared by all payments of a gate. */
 export type GateParts = {

@@ -4,8 +4,7 @@
  */
 import { hash, hkdfSync } from 'node:crypto'
 import { type Clock, systemClock } from '../clock.ts'
-import type { PaymentTerms } from '../gate/challenge.ts'
-import type { Settlement } from '../payment.ts'
+import type { PaidResource, PaymentRequirement, Settlement } from '../payment.ts'
 import {
   ANSWER_STATEMENT,
   didFromUrl,
@@ -17,6 +16,12 @@ import {
 
 /** How long a signed offer is valid; a client has at least half of that to pay. */
 const OFFER_SECONDS = 600
+
+/** A challenge offers this. */
+type OfferedTerms = {
+  readonly requirements: readonly PaymentRequirement[]
+  readonly resource: PaidResource
+}
 
 /** Signs a gate's offers and receipts. */
 export type ReceiptIssuer = ReturnType<typeof createReceiptIssuer>
@@ -45,7 +50,7 @@ export function createReceiptIssuer(options: {
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   /** Signed offers by terms, renewed at half-time: a signature costs more than a cached challenge. */
   const cache = new WeakMap<
-    PaymentTerms,
+    OfferedTerms,
     { readonly offers: readonly SignedStatement[]; readonly untilSeconds: number }
   >()
 
@@ -56,7 +61,7 @@ export function createReceiptIssuer(options: {
     /** `/.well-known/did.json` answers this. */
     didDocument: buildDidDocument(did, [{ keyName, x: key.x }, ...earlierKeys]),
     /** One offer for each requirement; the same objects until half of their time has passed. */
-    offersFor(terms: PaymentTerms): readonly SignedStatement[] {
+    offersFor(terms: OfferedTerms): readonly SignedStatement[] {
       const now = nowSeconds()
       const cached = cache.get(terms)
       if (cached !== undefined && now < cached.untilSeconds) return cached.offers

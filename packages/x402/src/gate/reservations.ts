@@ -3,19 +3,19 @@
  * happens to a write that fails after settlement, when nothing may block.
  */
 import type { Clock } from '../clock.ts'
-import type { GateEvent } from '../gate/gate-event.ts'
-import type { GateLimits } from '../gate/gate-limits.ts'
-import type { AnyOutcome, PaymentForJob } from '../gate/paid-job.ts'
-import type { PlaceInLine } from '../gate/payer-lines.ts'
 import type { Settlement, VerifiedPayment } from '../payment.ts'
-import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
 import type {
   Reservation,
   ReservationStore,
   ReserveLimits,
   ReserveOutcome,
-} from './reservation-store.ts'
-import { clientNetwork, hasGuessed, isSamePurchase } from './same-purchase.ts'
+} from '../reservations/reservation-store.ts'
+import { clientNetwork, hasGuessed, isSamePurchase } from '../reservations/same-purchase.ts'
+import { LedgerUnavailable } from '../schemes/payment-scheme.ts'
+import type { GateEvent } from './gate-event.ts'
+import type { GateLimits } from './gate-limits.ts'
+import type { AnyOutcome, PaymentForJob } from './paid-job.ts'
+import type { PlaceInLine } from './payer-lines.ts'
 
 /** How long an answer is kept after its payment expires, for requests already on their way. */
 const ANSWER_KEPT_SECONDS = 60

@@ -1,11 +1,8 @@
 // Shared by the tests of what the gate asks an EVM chain before it works for a payment.
 import { manualClock } from '@tallystick/service-kit'
 import { FacilitatorUnavailable } from '../facilitators/facilitator.ts'
-import { type PaymentTerms } from '../gate/challenge.ts'
-import { type GateEvent } from '../gate/gate-event.ts'
-import { type PaidJob } from '../gate/paid-job.ts'
-import { createPaymentGate } from '../gate/payment-gate.ts'
 import { type Settlement } from '../payment.ts'
+import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import {
@@ -15,7 +12,10 @@ import {
   payCent,
   settlementEvents,
 } from '../testing/evm-stand-in.fixture.ts'
-import { createMemoryReservationStore } from './memory-reservation-store.ts'
+import { type PaymentTerms } from './challenge.ts'
+import { type GateEvent } from './gate-event.ts'
+import { type PaidJob } from './paid-job.ts'
+import { createPaymentGate } from './payment-gate.ts'
 
 export const terms: PaymentTerms = {
   requirements: [centRequirement()],

@@ -1,9 +1,9 @@
 /** What the gate does when its store fails, or when a job asks too much of it. */
 import { describe, expect, test } from 'vitest'
+import { createMemoryReservationStore } from '../reservations/memory-reservation-store.ts'
+import type { ReservationStore } from '../reservations/reservation-store.ts'
 import { HederaStandIn } from '../testing/hedera-stand-in.fixture.ts'
 import { deliver, keptAnswerFixture, PENDING, plain } from '../testing/kept-answer.fixture.ts'
-import { createMemoryReservationStore } from './memory-reservation-store.ts'
-import type { ReservationStore } from './reservation-store.ts'
 import { KEPT_REQUEST_BYTES_MAX } from './reservations.ts'
 
 /** A store whose answers cannot be written while `isFull`. */

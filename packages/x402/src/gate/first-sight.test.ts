@@ -3,13 +3,13 @@
  * store reserved the payment. payer-balance.test.ts: whether the payer has the money at all.
  */
 import { describe, expect, test } from 'vitest'
-import { createPaymentGate } from '../gate/payment-gate.ts'
+import { GUESSES_MAX } from '../reservations/same-purchase.ts'
 import { X_LAYER_USDT0 } from '../schemes/evm/evm-asset.ts'
 import { createExactEvmScheme } from '../schemes/evm/exact-evm-scheme.ts'
 import { centRequirement, EvmStandIn, settlementEvents } from '../testing/evm-stand-in.fixture.ts'
 import { shareReservations } from '../testing/shared-reservations.fixture.ts'
 import { evmGateFixture, header, keepingAnswer, terms } from './evm-gate.fixture.ts'
-import { GUESSES_MAX } from './same-purchase.ts'
+import { createPaymentGate } from './payment-gate.ts'
 
 describe('X10: a payment found on an EVM chain', () => {
   test('paid but denied: submitted by somebody else while we settled, it is honoured, once', async () => {
