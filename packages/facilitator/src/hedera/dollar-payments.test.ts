@@ -1,5 +1,6 @@
 /** X25 from end to end on a local ledger: the official client, our gate, our facilitator and tokens with their associations and fees. */
 import { CustomFixedFee, CustomFractionalFee, FeeAssessmentMethod, Hbar } from '@hiero-ledger/sdk'
+import { checkHederaToken } from '@tallystick/x402/hedera'
 import { x402Client } from '@x402/core/client'
 import type { PaymentRequirements } from '@x402/core/types'
 import { decodePaymentResponseHeader, wrapFetchWithPayment } from '@x402/fetch'
@@ -115,6 +116,15 @@ describe('X25: a shop that sells for a dollar token', () => {
       await expect(paying).rejects.toThrow(/spend/i)
     }
     expect(shop.runs).toEqual({ prepared: 0, fulfilled: 0 })
+  })
+
+  test('asks the ledger at start whether it can be paid, and in which units', async () => {
+    const check = async (decimals: number, { accountId: payTo } = seller) =>
+      await checkHederaToken({ token: { ...dollars, decimals }, payTo }, fixture.mirror)
+    expect(await check(6)).toEqual({ kind: 'right' })
+    expect(await check(2)).toEqual({ kind: 'wrong_decimals', decimals: 6 })
+    const reason = at('pay_to_not_associated')
+    expect(await check(6, await fixture.open(0))).toEqual({ kind: 'unpayable', reason })
   })
 
   test('one payment has one effect: it buys nothing else, and lands once', async () => {

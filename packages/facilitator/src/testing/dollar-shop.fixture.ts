@@ -14,6 +14,7 @@ import {
   TransactionId,
   TransferTransaction,
 } from '@hiero-ledger/sdk'
+import type { Devnet } from '@tallystick/devnet'
 import {
   createExactHederaScheme,
   createMirrorAccountDirectory,
@@ -39,13 +40,7 @@ export async function startDollarFixture() {
   const fixture = await startHederaFixture()
   const { devnet, facilitator, feePayer, payer } = fixture
   const issuer = { accountId: payer.accountId, key: PrivateKey.fromStringECDSA(payer.privateKey) }
-  const { address, nodeAccountId } = devnet.consensus
-  const client = Client.forNetwork({ [address]: nodeAccountId }, { scheduleNetworkUpdate: false })
-  client.setOperator(issuer.accountId, issuer.key)
-  const execute = async (transaction: Transaction, signer: Holder = issuer) => {
-    const signed = await transaction.freezeWith(client).sign(signer.key)
-    return await (await signed.execute(client)).getReceipt(client)
-  }
+  const { client, execute } = createSdk(devnet, issuer)
   const mirror = createMirrorNode({ url: devnet.mirrorUrl })
   const accounts = createMirrorAccountDirectory({ mirror })
   const scheme = createExactHederaScheme({ networks: [NETWORK], accounts, mirror })
@@ -58,7 +53,7 @@ export async function startDollarFixture() {
         .setECDSAKeyWithAlias(key.publicKey)
         .setInitialBalance(new Hbar(10))
         .setMaxAutomaticTokenAssociations(autoAssociations)
-      const { accountId } = await execute(create, { accountId: '', key })
+      const { accountId } = await execute(create, { key })
       return { accountId: String(accountId), key }
     },
     /** A token with six decimals; `collector` signs for the fees that it is to collect. */
@@ -77,7 +72,6 @@ export async function startDollarFixture() {
     },
     associate: (token: HederaToken, { accountId, key }: Holder) =>
       execute(new TokenAssociateTransaction().setAccountId(accountId).setTokenIds([token.id]), {
-        accountId,
         key,
       }),
     fund: (token: HederaToken, { accountId }: Holder, amount = 1_000_000) =>
@@ -93,6 +87,7 @@ export async function startDollarFixture() {
       return undefined
     },
     feePayer,
+    mirror,
     settle: fixture.settle,
     /** A shop that sells for a cent in a token. */
     async sell(token: HederaToken, { accountId: payTo }: Holder) {
@@ -108,6 +103,19 @@ export async function startDollarFixture() {
       await fixture.stop()
     },
   }
+}
+
+/** The ledger's SDK, for what no client of ours does. */
+function createSdk({ consensus }: Devnet, issuer: Holder) {
+  const { address, nodeAccountId } = consensus
+  const client = Client.forNetwork({ [address]: nodeAccountId }, { scheduleNetworkUpdate: false })
+  client.setOperator(issuer.accountId, issuer.key)
+  /** Signed by the issuer and another. */
+  const execute = async (transaction: Transaction, signer: Pick<Holder, 'key'> = issuer) => {
+    const signed = await transaction.freezeWith(client).sign(signer.key)
+    return await (await signed.execute(client)).getReceipt(client)
+  }
+  return { client, execute }
 }
 
 /** The official client, with the line that lets it pay a cent in a token. */

@@ -1,7 +1,7 @@
 /** X25: what the ledger says beforehand about a payment in a token. The reference's preflight cases are among these. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ScriptedMirror, scriptedMirror } from '../../testing/scripted-mirror.fixture.ts'
-import { judgeTokenPayment } from './judge-token-payment.ts'
+import { checkHederaToken, judgeTokenPayment } from './judge-token-payment.ts'
 
 const ASSET = '0.0.6001'
 const PAYER = '0.0.9001'
@@ -30,8 +30,8 @@ const HOLDING = { ...HELD, kyc_status: 'NOT_APPLICABLE' }
 
 const list = (tokens: readonly Row[], next: string | null = null) => ({ tokens, links: { next } })
 
-/** Judges a payment of 1,000 on a ledger where all is well, but for what is said. */
-async function judge(ledger: Ledger): Promise<string | undefined> {
+/** A ledger where all is well, but for what is said. */
+function answerAs(ledger: Ledger): void {
   const { autoAssociations = 0, pages = [], payer = [HOLDING], payTo = [HOLDING] } = ledger
   const answers = (url: string): object => {
     if (url === `/api/v1/tokens/${ASSET}`) return { ...TOKEN, ...ledger.token }
@@ -45,6 +45,11 @@ async function judge(ledger: Ledger): Promise<string | undefined> {
     return { account: PAY_TO, max_automatic_token_associations: autoAssociations, key: null }
   }
   fixture.server.answer = (_body, url) => ({ status: 200, body: JSON.stringify(answers(url)) })
+}
+
+/** Judges a payment of 1,000. */
+async function judge(ledger: Ledger): Promise<string | undefined> {
+  answerAs(ledger)
   const payment = { amount: 1_000n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
   return await judgeTokenPayment(fixture.mirror, payment)
 }
@@ -82,6 +87,16 @@ test.each<[string, string | undefined, Ledger]>([
     { payTo: [], autoAssociations: 2, pages: [[automatic], [automatic]] },
   ],
   ['a frozen payer', own('token_frozen'), { payer: [{ ...HOLDING, freeze_status: 'FROZEN' }] }],
+  [
+    'a token whose issuer agrees to each holder, to a payTo that takes any token',
+    own('pay_to_not_associated'),
+    { payTo: [], autoAssociations: -1, token: { kyc_key: { _type: 'ED25519', key: '00' } } },
+  ],
+  [
+    'a token that freezes each holder at first, to a payTo that takes any token',
+    own('pay_to_not_associated'),
+    { payTo: [], autoAssociations: -1, token: { freeze_default: true } },
+  ],
   ['a frozen payTo', own('token_frozen'), { payTo: [{ ...HOLDING, freeze_status: 'FROZEN' }] }],
   ['a payTo without KYC', own('token_frozen'), { payTo: [{ ...HOLDING, kyc_status: 'REVOKED' }] }],
   ['a paused token', own('token_paused'), { token: { pause_status: 'PAUSED' } }],
@@ -132,4 +147,29 @@ test('X25: a mirror node that does not answer decides nothing', async () => {
   await expect(judgeTokenPayment(fixture.mirror, payment)).rejects.toMatchObject({
     name: 'LedgerUnavailable',
   })
+})
+
+test.each<[string, Ledger, object]>([
+  ['all is right', {}, { kind: 'right' }],
+  [
+    'its decimals are others',
+    { token: { decimals: '8' } },
+    { kind: 'wrong_decimals', decimals: 8 },
+  ],
+  [
+    'payTo is not associated',
+    { payTo: [] },
+    { kind: 'unpayable', reason: own('pay_to_not_associated') },
+  ],
+])('X25: a seller asks at start, and %s', async (_name, ledger, check) => {
+  answerAs(ledger)
+  const token = { network: 'hedera:testnet', id: ASSET, decimals: 6 }
+  expect(await checkHederaToken({ token, payTo: PAY_TO }, fixture.mirror)).toEqual(check)
+})
+
+test('X25: a seller whose mirror node is down starts', async () => {
+  fixture.answer({}, 500)
+  const token = { network: 'hedera:testnet', id: ASSET, decimals: 6 }
+  const checked = await checkHederaToken({ token, payTo: PAY_TO }, fixture.mirror)
+  expect(checked).toMatchObject({ kind: 'unreachable', cause: { name: 'LedgerUnavailable' } })
 })

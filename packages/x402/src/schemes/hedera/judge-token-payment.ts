@@ -1,6 +1,8 @@
 /** Whether a payment in a token would reach its receiver whole (X25), by what a mirror node knows beforehand. */
 import type { RefusalReason } from '../../facilitators/refusals.ts'
 import type { VerifiedPayment } from '../../payment.ts'
+import { LedgerUnavailable } from '../payment-scheme.ts'
+import type { HederaToken } from './hedera-token.ts'
 import type { LedgerToken, TokenHolding } from './ledger-token.ts'
 import type { MirrorNode } from './mirror-node.ts'
 
@@ -11,7 +13,7 @@ export type TokenReader = Pick<MirrorNode, 'account' | 'holdings' | 'token'>
  * Why no payment in a token can reach a receiver whole, whoever pays, if the ledger knows a reason. The network associates an account
  * by a first transfer as far as its automatic associations reach, at the fee payer's cost. Throws LedgerUnavailable.
  */
-export async function judgeReceiver(
+async function judgeReceiver(
   mirror: TokenReader,
   { asset, payTo }: Pick<VerifiedPayment, 'asset' | 'payTo'>,
 ): Promise<RefusalReason | undefined> {
@@ -20,8 +22,35 @@ export async function judgeReceiver(
   if (token.isPaused) return 'invalid_exact_hedera_payload_token_paused'
   if (takesFromCredit(token, payTo)) return 'invalid_exact_hedera_payload_token_takes_fee'
   if (holding?.isFrozen) return 'invalid_exact_hedera_payload_token_frozen'
-  if (holding !== undefined || (await takesUnasked(mirror, payTo))) return undefined
-  return 'invalid_exact_hedera_payload_pay_to_not_associated'
+  if (holding !== undefined) return undefined
+  return !token.isGranted && (await takesUnasked(mirror, payTo))
+    ? undefined
+    : 'invalid_exact_hedera_payload_pay_to_not_associated'
+}
+
+/** Compares a seller's token with the ledger. `unreachable` proves nothing: the seller starts (X11). */
+type TokenCheck =
+  | { readonly kind: 'right' }
+  /** The ledger's own: every price in dollars would be another. */
+  | { readonly kind: 'wrong_decimals'; readonly decimals: number }
+  /** Every payment would be refused with that reason. */
+  | { readonly kind: 'unpayable'; readonly reason: RefusalReason }
+  | { readonly kind: 'unreachable'; readonly cause: unknown }
+
+/** Checks at start what a seller asks for and who is to be paid. Never throws because of the ledger. */
+export async function checkHederaToken(
+  { payTo, token }: { readonly token: HederaToken; readonly payTo: string },
+  mirror: TokenReader,
+): Promise<TokenCheck> {
+  try {
+    const reason = await judgeReceiver(mirror, { asset: token.id, payTo })
+    if (reason !== undefined) return { kind: 'unpayable', reason }
+    const { decimals = token.decimals } = (await mirror.token(token.id)) ?? {}
+    return decimals === token.decimals ? { kind: 'right' } : { kind: 'wrong_decimals', decimals }
+  } catch (cause) {
+    if (!(cause instanceof LedgerUnavailable)) throw cause
+    return { kind: 'unreachable', cause }
+  }
 }
 
 /**

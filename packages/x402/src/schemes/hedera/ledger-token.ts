@@ -13,6 +13,8 @@ export const tokenSchema = z
     deleted: z.boolean().nullish(),
     pause_status: z.string().nullish(),
     treasury_account_id: z.string().nullish(),
+    freeze_default: z.boolean().nullish(),
+    kyc_key: z.unknown().optional(),
     custom_fees: z
       .object({
         fixed_fees: z
@@ -31,6 +33,8 @@ export const tokenSchema = z
     isDeleted: json.deleted ?? false,
     isPaused: json.pause_status === 'PAUSED',
     treasury: json.treasury_account_id ?? undefined,
+    /** Nobody takes it unasked: its issuer has to agree to each holder. */
+    isGranted: json.freeze_default === true || (json.kyc_key ?? null) !== null,
     fixedFees: json.custom_fees?.fixed_fees ?? [],
     fractionalFees: json.custom_fees?.fractional_fees ?? [],
   }))
