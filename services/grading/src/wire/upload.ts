@@ -2,9 +2,9 @@
 
 import { isoSeconds } from '@tallystick/service-kit/clock'
 import { z } from 'zod'
-import { isOwnFeed } from '../domain/closes/own-feeds.ts'
-import { PERIOD } from '../domain/markets/parse-market.ts'
 import { uploadExample } from './examples.ts'
+import { isOwnFeed } from './own-feeds.ts'
+import { PERIOD } from './period.ts'
 
 /** Most events in one upload; more need several uploads. */
 const UPLOAD_EVENTS_MAX = 1_000

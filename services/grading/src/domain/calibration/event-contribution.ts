@@ -4,9 +4,9 @@
  */
 import { bandPrice, parseOdds } from '@tallystick/odds'
 import type { GradeBasis, Population } from '../../wire/cards.ts'
+import { isOwnFeed } from '../../wire/own-feeds.ts'
 import { countedPicks } from '../closes/committed-pick.ts'
 import type { CloseRecord, EarliestStart, EventState } from '../closes/event-state.ts'
-import { isOwnFeed } from '../closes/own-feeds.ts'
 import type { CommittedPick } from '../closes/pick-opening.ts'
 import type { PriceRecord } from '../closes/price-log.ts'
 import {

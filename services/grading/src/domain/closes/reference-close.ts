@@ -4,6 +4,7 @@
  */
 import { type MarginMethod, type MarginRemoval, removeMargin } from '@tallystick/odds'
 import type { UngradedCode } from '../../wire/cards.ts'
+import { isOwnFeed, SOURCE_ORDER } from '../../wire/own-feeds.ts'
 import {
   type EventMarket,
   lineText,
@@ -12,7 +13,6 @@ import {
   ownValue,
 } from '../markets/markets.ts'
 import type { CloseRecord, EventState } from './event-state.ts'
-import { isOwnFeed, SOURCE_ORDER } from './own-feeds.ts'
 
 /** Sharper books first, by log-loss against results; any other book comes after these. */
 export const REFERENCE_ORDER: readonly string[] = [

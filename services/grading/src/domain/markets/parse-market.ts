@@ -3,6 +3,7 @@
  * candidates; `malformed`, which becomes a 400 with the member's path. It does not check whether the ledger knows the
  * event.
  */
+import { PERIOD } from '../../wire/period.ts'
 import type { WireSingle } from '../../wire/requests.ts'
 import {
   cutKey,
@@ -33,7 +34,6 @@ type ParsedMarket =
 const SPORT = /^[a-z0-9_-]{1,40}$/
 /** An id, or free text with spaces to look up among the ledger's events. */
 const EVENT = /^[\p{L}\p{N}][\p{L}\p{N} ._'&()-]{0,119}$/u
-export const PERIOD = /^(?:ft|reg|h[12]|q[1-4]|p[1-3]|i[1-9]|f5|map[1-9])$/
 const PARTICIPANT = /^[a-z0-9][a-z0-9_.-]{0,79}$/
 const PERIOD_ALIASES: Readonly<Record<string, string>> = {
   full_time: 'ft',
