@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { pause, systemClock } from './clock.ts'
+import { atMost, pause, systemClock } from './clock.ts'
 import { manualClock } from './manual-clock.ts'
 
 describe('S7: manualClock', () => {
@@ -116,5 +116,23 @@ describe('pause', () => {
     const { clock } = startPause(10, signal)
     await clock.advanceMsSettled(10)
     expect(removed).toEqual(['abort'])
+  })
+})
+
+describe('work that is waited for at most so long', () => {
+  test('gives its value or its error in time, and leaves no timer', async () => {
+    const clock = manualClock(0)
+    expect(await atMost(clock, 10, Promise.resolve('done'))).toBe('done')
+    await expect(atMost(clock, 10, Promise.reject(new RangeError('no')))).rejects.toThrow('no')
+    expect(clock.pendingCount()).toBe(0)
+  })
+
+  test('gives nothing once it is late, and fails nobody afterwards', async () => {
+    const clock = manualClock(0)
+    const work = Promise.withResolvers<string>()
+    const waited = atMost(clock, 10, work.promise)
+    clock.advanceMs(10)
+    expect(await waited).toBeUndefined()
+    work.reject(new RangeError('too late'))
   })
 })

@@ -44,6 +44,20 @@ export function pause(
   })
 }
 
+/** What `work` resolves with; undefined if it takes longer than `ms` milliseconds: then its end is nobody's. Rejects as it does. */
+export async function atMost<Value>(
+  clock: Pick<Clock, 'after'>,
+  ms: number,
+  work: Promise<Value>,
+): Promise<Value | undefined> {
+  const done = new AbortController()
+  try {
+    return await Promise.race([work, pause(clock, ms, done.signal).then(() => undefined)])
+  } finally {
+    done.abort()
+  }
+}
+
 /** A date, or a date and time with its zone: without a zone, the same text would mean a different moment on every machine. */
 const ISO_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/

@@ -13,6 +13,7 @@ export {
   readRequestBody,
 } from './bounded.ts'
 export {
+  atMost,
   type Clock,
   DAY_MS,
   DAY_SECONDS,

@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
-import { type Clock, pause } from './clock.ts'
+import { atMost, type Clock } from './clock.ts'
 
 /** Replaces secret values in a log. */
 const CENSOR = '[redacted]'
@@ -109,5 +109,5 @@ export async function lastLinesWritten(streams: readonly Writable[], clock: Cloc
   const written = streams.map(
     (stream) => new Promise<void>((resolve) => void stream.write('', () => resolve())),
   )
-  await Promise.race([Promise.all(written), pause(clock, LAST_LINES_MS)])
+  await atMost(clock, LAST_LINES_MS, Promise.all(written))
 }

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import { atMost, type Clock } from './clock.ts'
 
 /** Whether one thing that the service needs is ready. `reason` is public: a snake_case code. */
 export type ReadinessFinding = (
@@ -12,17 +12,13 @@ export type ReadinessCheck = () => Promise<ReadinessFinding>
 /** A slower check counts as not ready, since probes give up after a few seconds themselves. */
 const CHECK_LIMIT_MS = 3_000
 
-function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFinding> {
-  return new Promise((resolve) => {
-    const cancel = clock.after(CHECK_LIMIT_MS, () =>
-      resolve({ kind: 'not-ready', reason: 'check_timed_out' }),
-    )
-    const finish = (finding: ReadinessFinding): void => {
-      cancel()
-      resolve(finding)
-    }
-    check().then(finish, () => finish({ kind: 'not-ready', reason: 'check_failed' }))
-  })
+async function withLimit(check: ReadinessCheck, clock: Clock): Promise<ReadinessFinding> {
+  try {
+    const finding = await atMost(clock, CHECK_LIMIT_MS, check())
+    return finding ?? { kind: 'not-ready', reason: 'check_timed_out' }
+  } catch {
+    return { kind: 'not-ready', reason: 'check_failed' }
+  }
 }
 
 /** Returns a function that runs all checks concurrently; overlapping calls share one run, so polling costs little. */

@@ -3,7 +3,7 @@
  * nothing connects before it is used; the service starts while its ledger, mirror node or facilitator is down.
  */
 import { randomBytes } from 'node:crypto'
-import { type Clock, createCallRate, Registry, type Service } from '@tallystick/service-kit'
+import { atMost, type Clock, createCallRate, Registry, type Service } from '@tallystick/service-kit'
 import {
   createDerivedReceiptIssuer,
   createFacilitatorPool,
@@ -173,6 +173,7 @@ export async function createAccessService(options: AccessServiceOptions): Promis
       )
       await atMost(
         clock,
+        CLOSE_MS,
         closing.then(() => sender.close()),
       )
     },
@@ -185,13 +186,6 @@ function warnOfSurplus(recorders: RecorderCount, logger: FastifyBaseLogger | und
     (sentence) => sentence !== undefined && logger?.warn({ sentence }, 'recorders_uncounted'),
     () => undefined,
   )
-}
-
-function atMost(clock: Clock, work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancel = clock.after(CLOSE_MS, resolve)
-    work.then(resolve, reject).finally(cancel)
-  })
 }
 
 /** The relay, the budget of its calls, and the reads that all parts share. */

@@ -1,6 +1,7 @@
 // The slots of a contract, for `status`: when windows end, for how many agents, and whether the network will renew them.
 // All offers so far determine in which seconds windows may end, so nothing is searched for.
 import { accessWindowRules } from '@tallystick/contracts'
+import { isoText } from '@tallystick/service-kit/clock'
 import { readView } from '../adapters/contract-calls.ts'
 import type { ContractView } from './operator-contract.ts'
 
@@ -64,12 +65,9 @@ export async function readSlots({ relay, contract }: ContractView): Promise<Cont
   return (await Promise.all(reading)).filter(({ agents }) => agents > 0)
 }
 
-const time = (seconds: number): string =>
-  new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
-
 function describeCall({ schedule, scheduledAtSeconds }: ContractSlot, nowSeconds: number): string {
   if (schedule === 0n) return 'not armed'
-  const at = `${time(scheduledAtSeconds)} by 0.0.${schedule}`
+  const at = `${isoText(scheduledAtSeconds)} by 0.0.${schedule}`
   const isLost = scheduledAtSeconds + accessWindowRules.overdueSeconds < nowSeconds
   return isLost ? `LOST, was armed for ${at}` : `armed for ${at}`
 }
@@ -83,7 +81,7 @@ export function slotRows(
   return slots.map((slot) => {
     const { agents, nextSecond, periodSeconds } = slot
     const missed = Math.max(0, Math.ceil((nowSeconds - nextSecond) / periodSeconds))
-    const end = time(nextSecond + missed * periodSeconds)
+    const end = isoText(nextSecond + missed * periodSeconds)
     const who = `${agents} ${agents === 1 ? 'agent' : 'agents'}${missed > 1 ? ' when last booked' : ''}`
     return [
       'Slot',

@@ -1,3 +1,4 @@
+import { DAY_SECONDS, isoText } from '@tallystick/service-kit/clock'
 import { BadUsage } from '@tallystick/service-kit/command'
 import { formatHbar } from '@tallystick/x402/hedera'
 import { createAccessContractWriter } from '../adapters/access-contract-writer.ts'
@@ -44,7 +45,6 @@ export const paymentsVerb: OperatorVerb = {
 
 /** How far back the list goes unless `--days` says otherwise; as far as the service looks back itself. */
 const DAYS = 30
-const DAY_SECONDS = 86_400
 
 /** Why a credit buys nothing, for the seller. */
 const REFUSALS: Readonly<Record<CreditRefusal, string>> = {
@@ -60,10 +60,6 @@ function outcomeText(outcome: CreditOutcome): string {
     return `opened for ${outcome.agent}${outcome.isRefundedToo ? ' AND REFUNDED' : ''}`
   if (outcome.kind === 'pending') return `pending for ${outcome.purchase.order.agent}`
   return outcome.kind === 'refunded' ? 'refunded' : `refused: ${REFUSALS[outcome.reason]}`
-}
-
-function timeText(consensusSeconds: number): string {
-  return new Date(consensusSeconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')
 }
 
 /** Prints payTo's credits with what became of each, oldest first, and a line that counts them. */
@@ -82,7 +78,7 @@ async function listPayments(call: OperatorCall): Promise<void> {
     counts[outcome.kind] += 1
     sumTinybar += credit.amountTinybar
     call.print(
-      `${timeText(credit.consensusSeconds)}Z  ${credit.transactionId}  ${formatHbar(credit.amountTinybar)} from ${credit.payer ?? 'several'}`,
+      `${isoText(credit.consensusSeconds).replace('T', ' ')}  ${credit.transactionId}  ${formatHbar(credit.amountTinybar)} from ${credit.payer ?? 'several'}`,
     )
     call.print(`    ${outcomeText(outcome)}`)
   }

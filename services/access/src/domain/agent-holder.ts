@@ -2,7 +2,7 @@
  * Addresses for which nobody should buy (A24): nobody holds them, or their holder acts under another one, so that cancelling
  * and guarding would go by that. The challenge says so, and a payment for one is refused unsettled.
  */
-import { type Clock, createCallRate, pause } from '@tallystick/service-kit'
+import { atMost, type Clock, createCallRate } from '@tallystick/service-kit'
 import { longZeroAddress } from '@tallystick/x402/hedera'
 import type { AccessParts } from './access-parts.ts'
 import { type Hex, ZERO_ADDRESS } from './access-window.ts'
@@ -62,12 +62,11 @@ export function createAgentHolder(
       const sentence = known(agent)
       if (sentence !== undefined || !LONG_ZERO.test(agent)) return sentence
       if (lookUps.secondsToWait('') !== undefined) return undefined
-      const done = new AbortController()
-      const found = lookUp(agent)
-        .catch(() => undefined)
-        .finally(() => done.abort())
-      const late = pause(clock, LOOK_UP_MS_MAX, done.signal).then(() => undefined)
-      return (await Promise.race([found, late])) ?? (done.signal.aborted ? found : undefined)
+      return await atMost(
+        clock,
+        LOOK_UP_MS_MAX,
+        lookUp(agent).catch(() => undefined),
+      )
     },
     /** For a payment: the same, for certain. Throws LedgerUnavailable. */
     find: async (agent: Hex): Promise<string | undefined> =>

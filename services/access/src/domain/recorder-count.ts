@@ -2,7 +2,7 @@
  * Compares who may count calls on the contract with RECORDER_COUNT. A process that counts alone keeps what it leased; one that
  * does not know of another would share a quota without saying so (A11, A18).
  */
-import { type Clock, keptRead, pause } from '@tallystick/service-kit'
+import { atMost, type Clock, keptRead } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { type Hex, ledgerSeconds } from './access-window.ts'
 import type { SellerHistory } from './seller-account.ts'
@@ -78,9 +78,7 @@ export function createRecorderCount(deps: {
      * mirror node does not answer in time, it says as it was found last. Throws ChainUnavailable or ContractAbsent.
      */
     async findSurplus(): Promise<string | undefined> {
-      const isRead = new AbortController()
-      const reading = readOn().finally(() => isRead.abort())
-      await Promise.race([reading, pause(clock, WAITED_MS_MAX, isRead.signal)])
+      await atMost(clock, WAITED_MS_MAX, readOn())
       if (recorders.length <= recorderCount) return undefined
       return `The contract has ${recorders.length} recorders (${recorders.join(', ')}), RECORDER_COUNT says ${recorderCount}: set RECORDER_COUNT=${recorders.length} and one SESSION_SECRET in every process, or take away those that count no more: access-operator recorders remove 0x….`
     },
