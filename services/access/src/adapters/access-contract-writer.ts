@@ -109,11 +109,6 @@ export function createAccessContractWriter(options: AccessContractWriterOptions)
   }
 }
 
-/** A rehearsal and its gas limit. */
-type GasRehearsal =
-  | Exclude<Rehearsal, { readonly kind: 'ready' }>
-  | { readonly kind: 'ready'; readonly gas: bigint }
-
 /** Finds out before a forward is sent what it costs and whether the contract accepts it. Throws the relay's errors. */
 function createRehearsals(
   { clock, contract, facts, relay }: AccessContractWriterOptions,
@@ -132,7 +127,7 @@ function createRehearsals(
     return { gas, tinybar: forwardGas(gas, offeredGasPrice(gasPrice)) }
   }
 
-  const rehearseOnce = async (order: PurchaseOrder): Promise<GasRehearsal> => {
+  const rehearseOnce = async (order: PurchaseOrder): Promise<Rehearsal> => {
     const between = { account, address: requireAddress(contract) }
     const [{ gas, tinybar }, balanceTinybar, trial] = await Promise.all([
       forwardGasNow(),
@@ -155,7 +150,7 @@ function createRehearsals(
     armingGas,
     forwardGasNow,
     /** Runs `openPaid` with its value without sending it (A3). */
-    async rehearse(order: PurchaseOrder): Promise<GasRehearsal> {
+    async rehearse(order: PurchaseOrder): Promise<Rehearsal> {
       const rehearsal = await rehearseOnce(order)
       if (rehearsal.kind !== 'float-low') return rehearsal
       // The balance may have been two seconds old.

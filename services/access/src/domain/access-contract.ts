@@ -100,7 +100,8 @@ export type PurchaseOrder = {
 }
 
 export type Rehearsal =
-  | { readonly kind: 'ready' }
+  /** `gas`: what its forward may use at most. */
+  | { readonly kind: 'ready'; readonly gas: bigint }
   | { readonly kind: 'already-used' }
   /** payTo lacks the float of one purchase plus one forward's gas. */
   | { readonly kind: 'float-low' }

@@ -44,7 +44,7 @@ export function createFakeSender(contract: FakeContract, clock: Clock): FakeSend
       if (fake.refusal !== undefined) return { kind: 'refused', reason: fake.refusal }
       return contract.payments.has(order.paymentReference)
         ? { kind: 'already-used' }
-        : { kind: 'ready' }
+        : { kind: 'ready', gas: 1_000_000n }
     },
     async openPaid(order) {
       if (fake.isDown) throw new ChainUnavailable('down')
