@@ -1,6 +1,6 @@
 /** The parts of one recorder share these: its ledger, its clock, and what they tell the operator in events and figures. */
 import type { Clock } from '@tallystick/service-kit'
-import type { QueueEvent } from '../transactions/transaction-events.ts'
+import type { QueueEvent } from '../transactions/transaction.ts'
 import type { QueueTotals } from '../transactions/transaction-queue.ts'
 import type { UsageLedger } from './usage-ledger.ts'
 

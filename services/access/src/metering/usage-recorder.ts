@@ -25,8 +25,7 @@
  */
 
 import type { Clock } from '@tallystick/service-kit'
-import type { Transaction } from '../transactions/transaction.ts'
-import type { QueueEvent } from '../transactions/transaction-events.ts'
+import type { QueueEvent, Transaction } from '../transactions/transaction.ts'
 import { TransactionQueue } from '../transactions/transaction-queue.ts'
 import type { TransactionEnd } from '../transactions/transaction-receipts.ts'
 import {

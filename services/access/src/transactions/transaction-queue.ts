@@ -15,8 +15,7 @@ import {
   type Clock,
   createBackOff,
 } from '@tallystick/service-kit'
-import { Transaction, TransactionList, TransactionSigner } from './transaction.ts'
-import type { QueueEvent } from './transaction-events.ts'
+import { type QueueEvent, Transaction, TransactionList, TransactionSigner } from './transaction.ts'
 import type { SendResult, TransactionLedger } from './transaction-ledger.ts'
 import { type TransactionEnd, TransactionReceipts } from './transaction-receipts.ts'
 import { TransactionRepair } from './transaction-repair.ts'

@@ -4,8 +4,13 @@
  * does not answer; every step may be repeated.
  */
 import type { Clock } from '@tallystick/service-kit'
-import { Transaction, type TransactionList, type TransactionSigner } from './transaction.ts'
-import type { QueueEvent, ResigningReason } from './transaction-events.ts'
+import {
+  type QueueEvent,
+  type ResigningReason,
+  Transaction,
+  type TransactionList,
+  type TransactionSigner,
+} from './transaction.ts'
 import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
 
 /** A10: bytes that the ledger may have are sent again this long after they left, at the earliest: the slowest relay takes

@@ -1,6 +1,6 @@
 /**
  * A queue of one key holds these: transactions until their receipts, and the signer that hands out nonces, prices and
- * signatures. No policy lives here: transaction-queue.ts says what is sent, transaction-repair.ts what is signed again.
+ * signatures; and it tells an operator of what went wrong with them. No policy lives here: transaction-queue.ts says what is sent, transaction-repair.ts what is signed again.
  */
 import type { Clock } from '@tallystick/service-kit'
 import type { SignedTransaction, TransactionLedger } from './transaction-ledger.ts'
@@ -178,3 +178,34 @@ export class TransactionSigner<Work extends object, Receipt extends object> {
     return this.#options.ledger.sign({ ...work, nonce, gasPriceWeibar: this.offeredWeibar })
   }
 }
+
+/** A transaction is signed again for these two reasons only (A10). */
+export type ResigningReason = 'nonce-consumed' | 'gas-price-too-low'
+
+/** Tells an operator what went wrong with a queue of transactions. In normal operation no transaction causes an event. */
+export type QueueEvent<Work> =
+  | {
+      readonly kind: 're-signed'
+      readonly reason: ResigningReason
+      /** The hash that callers were given. */
+      readonly oldHash: string
+      readonly newHash: string
+      readonly nonce: number
+      readonly work: Work
+    }
+  | { readonly kind: 'resent'; readonly hash: string; readonly nonce: number }
+  | {
+      /** The ledger refused or did not answer; tried again after the pause. */
+      readonly kind: 'ledger-failed'
+      readonly step: 'sign' | 'send' | 'nonce' | 'receipt'
+      readonly reason: string
+      readonly retryMs: number
+      readonly error?: unknown
+    }
+  | { readonly kind: 'nonce-gap-filled'; readonly nonce: number; readonly hash: string }
+  /** Not filled: this is not the ledger that the key was used on. */
+  | {
+      readonly kind: 'nonce-gap-too-wide'
+      readonly ledgerNonce: number
+      readonly nonce: number
+    }
