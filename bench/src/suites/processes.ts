@@ -1,38 +1,44 @@
 // What equal processes over one PostgreSQL cost beside one alone: writes, reads and notifications of care, and paid grades, a
 // second and in CPU of all of them; and how soon one hears what another acknowledged. Each process has clients of its own, so that
-// three have three times those of one.
+// three have three times those of one. CPU is the judge: all processes, their clients and PostgreSQL share this machine.
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { migratePostgresStore } from '@tallystick/journal-store/postgres'
-import { postgresMissing, startPostgres } from '@tallystick/journal-store/postgres-server'
+import { ownPostgresMissing, startPostgres } from '@tallystick/journal-store/postgres-server'
 import type { PaymentRequired } from '@x402/core/types'
 import { POSTGRES_RECORDS } from '../../../services/care/src/adapters/schemas/postgres-record-database.ts'
 import { openPostgresGradingStore } from '../../../services/grading/src/adapters/postgres-grading-store.ts'
 import { POSTGRES_LEDGER } from '../../../services/grading/src/adapters/postgres-schema.ts'
 import { fill } from '../../../services/grading/src/testing/xlayer.fixture.ts'
 import { gradeExample } from '../../../services/grading/src/wire/examples.ts'
-import { type Aim, type Figure, judgeFigure } from '../figure.ts'
+import {
+  COUNTS,
+  type Count,
+  compareCpu,
+  compareRequests,
+  medianAt,
+  type Rounds,
+  takeTurns,
+} from '../compare-counts.ts'
+import { type Figure, judgeFigure } from '../figure.ts'
 import { forEachSession, McpLoad } from '../mcp-load.ts'
+import { type Load, type Machine, measureLoad } from '../measure-load.ts'
 import { LANES } from '../paid-cost.ts'
 import { gradingEnvironment } from '../paid-holds.ts'
-import { median, quantileOfBatches } from '../quantile.ts'
+import { quantileOfBatches } from '../quantile.ts'
 import { postRequest, runLanes } from '../raw-load.ts'
 import type { PaymentNetworkFacts } from '../server/payment-network-facts.ts'
 import { ServerProcess } from '../server-process.ts'
 import { signDollars } from '../sign-payments.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
-const COUNTS = [1, 2, 3] as const
-type Count = (typeof COUNTS)[number]
-/** The first round warms up. */
-const ROUNDS = 4
 /** Of each process in one round. */
 const [WRITES, READS, GRADES] = [400, 800, 120] as const
 /** That reads are made in; and chains that a process's clients write to. */
 const SESSIONS = 16
 /** Hundredths. */
 const FIRST_ODDS = 150
-/** Streams over all processes, and the writes in one round that all of them hear. */
-const [STREAMS, TOLD] = [300, 10] as const
+/** Streams of each process, and the writes in one round that all of them hear. */
+const [STREAMS, TOLD] = [100, 20] as const
 /** Streams over all processes, and the writes in one round whose way to one of them is measured. */
 const [HEARING, HEARD] = [6, 100] as const
 /** Between two such writes, milliseconds. */
@@ -47,84 +53,20 @@ const HEARD_AIMS = [
 const FRAMES_PER_WRITE = 2
 const FRAME_MARK = '"method":"notifications/'
 
-type Servers = readonly ServerProcess[]
-type Load = { readonly cpuMicros: number; readonly perSecond: number }
-
-/** What so many requests take, all processes together. */
-async function measureLoad(
-  servers: Servers,
-  requests: number,
-  run: () => Promise<unknown>,
-): Promise<Load> {
-  const readCpu = async (): Promise<number> =>
-    (await Promise.all(servers.map((server) => server.figures()))).reduce(
-      (sum, { cpuMicros }) => sum + cpuMicros,
-      0,
-    )
-  const [before, startMs] = [await readCpu(), performance.now()]
-  await run()
-  const wallMs = performance.now() - startMs
-  return {
-    cpuMicros: ((await readCpu()) - before) / requests,
-    perSecond: (requests * 1_000) / wallMs,
-  }
-}
-
-/** Measures clusters in turn; the rounds of each. */
-async function takeTurns<Cluster, Round>(
-  clusters: ReadonlyMap<Count, Cluster>,
-  measure: (cluster: Cluster) => Promise<Round>,
-): Promise<ReadonlyMap<Count, readonly Round[]>> {
-  const rounds = new Map<Count, Round[]>(COUNTS.map((count) => [count, []]))
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const [count, cluster] of clusters) {
-      const measured = await measure(cluster)
-      if (round > 0) rounds.get(count)?.push(measured)
-    }
-  return rounds
-}
-
-type Rounds<Round> = ReadonlyMap<Count, readonly Round[]>
-
-/** Not a tenth more CPU; and twice the processes serve 1.7 times as much, where the machine has room for them. */
-const AIMS: Readonly<Record<Count, Readonly<Record<keyof Load, Aim>>>> = {
-  1: { cpuMicros: { kind: 'none' }, perSecond: { kind: 'none' } },
-  2: { cpuMicros: { kind: 'ratio', times: 0.91 }, perSecond: { kind: 'ratio', times: 1.7 } },
-  3: { cpuMicros: { kind: 'ratio', times: 0.91 }, perSecond: { kind: 'none' } },
-}
-
-/** Of two and three processes beside one, as the median of their rounds. */
-function compareCounts<Round>(
-  what: string,
-  rounds: Rounds<Round>,
-  pick: (round: Round) => Load,
-): readonly Figure[] {
-  const valueAt = (count: Count, part: keyof Load): number =>
-    median((rounds.get(count) ?? []).map((round) => pick(round)[part]))
-  return COUNTS.slice(1).flatMap((count) =>
-    (['perSecond', 'cpuMicros'] as const).map((part) =>
-      judgeFigure({
-        name: `${part === 'cpuMicros' ? 'CPU, each of the ' : ''}${what}, ${count} processes`,
-        value: valueAt(count, part),
-        unit: part === 'cpuMicros' ? 'µs' : '/s',
-        baseline: { name: 'one process', value: valueAt(1, part) },
-        higherIsBetter: part === 'perSecond',
-        aim: AIMS[count][part],
-      }),
-    ),
-  )
-}
-
 type Place = {
   readonly folder: ReturnType<typeof temporaryFolder>
   readonly server: ReturnType<typeof startPostgres>
+  readonly databaseFolder: string
 }
 
 const pause = (ms: number): Promise<void> => pauseFor(ms)
 
-type CareCluster = { readonly servers: Servers; readonly loads: readonly McpLoad[] }
+type CareCluster = Machine & { readonly loads: readonly McpLoad[] }
 
-async function startCares(count: Count, { folder, server }: Place): Promise<CareCluster> {
+async function startCares(
+  count: Count,
+  { databaseFolder, folder, server }: Place,
+): Promise<CareCluster> {
   const database = await server.database()
   await migratePostgresStore(POSTGRES_RECORDS, { url: database.owner, pause })
   const servers = await Promise.all(
@@ -133,7 +75,7 @@ async function startCares(count: Count, { folder, server }: Place): Promise<Care
       return ServerProcess.start('care-server.ts', [path, database.as('care_app')])
     }),
   )
-  return { servers, loads: servers.map(({ url }) => new McpLoad(url)) }
+  return { servers, databaseFolder, loads: servers.map(({ url }) => new McpLoad(url)) }
 }
 
 /** Asks every process so often, all of them at once. */
@@ -150,7 +92,7 @@ const askEach = (
 
 /** Writes to chains of each process's own clients, and reads in sessions that were opened at the first. */
 async function measureRequests(cluster: CareCluster, sessions: readonly string[]) {
-  const { loads, servers } = cluster
+  const { loads } = cluster
   const author = { authorId: 'dr-osei', authorLabel: 'Dr Osei' }
   const write = (load: McpLoad, at: number, index: number) =>
     load.writeRecord({
@@ -162,10 +104,10 @@ async function measureRequests(cluster: CareCluster, sessions: readonly string[]
   const read = (load: McpLoad, _: number, index: number) =>
     load.read(sessions[index % SESSIONS] ?? '')
   return {
-    writes: await measureLoad(servers, WRITES * loads.length, () =>
+    writes: await measureLoad(cluster, WRITES * loads.length, () =>
       askEach(cluster, WRITES, write),
     ),
-    reads: await measureLoad(servers, READS * loads.length, () => askEach(cluster, READS, read)),
+    reads: await measureLoad(cluster, READS * loads.length, () => askEach(cluster, READS, read)),
   }
 }
 
@@ -187,7 +129,7 @@ type Told = { readonly load: Load; readonly delaysMs: readonly number[] }
 
 /** Writes at the first process that all streams are told of; each delay is from the answer to the last process's first frame. */
 async function measureTold(
-  { loads, servers }: CareCluster,
+  cluster: CareCluster,
   told: { readonly streams: readonly McpLoad[]; readonly count: number; readonly writes: number },
 ): Promise<Told> {
   const due = told.count * FRAMES_PER_WRITE
@@ -200,11 +142,11 @@ async function measureTold(
       if (frames >= due) all.resolve()
     }
   const delaysMs: number[] = []
-  const load = await measureLoad(servers, told.writes * due, async () => {
+  const load = await measureLoad(cluster, told.writes * due, async () => {
     for (let count = 0; count < told.writes; count += 1) {
       ;[frames, heardMs] = [0, 0]
       all = Promise.withResolvers<void>()
-      await loads[0]?.write(`note ${count}`)
+      await cluster.loads[0]?.write(`note ${count}`)
       const answeredMs = performance.now()
       await all.promise
       delaysMs.push(Math.max(heardMs - answeredMs, DELAY_MS_MIN))
@@ -217,15 +159,17 @@ async function measureTold(
 /** Opens streams at all clusters, and measures them in turn. */
 async function takeTold(
   clusters: ReadonlyMap<Count, CareCluster>,
-  size: { readonly count: number; readonly writes: number },
+  { countAt, writes }: { readonly countAt: (processes: number) => number; readonly writes: number },
 ): Promise<Rounds<Told>> {
   const opened = new Map<CareCluster, readonly McpLoad[]>()
+  const countOf = ({ servers }: CareCluster): number => countAt(servers.length)
   for (const cluster of clusters.values())
-    opened.set(cluster, await openStreams(cluster, size.count))
+    opened.set(cluster, await openStreams(cluster, countOf(cluster)))
   try {
-    return await takeTurns(clusters, (cluster) =>
-      measureTold(cluster, { ...size, streams: opened.get(cluster) ?? [] }),
-    )
+    return await takeTurns(clusters, (cluster) => {
+      const streams = opened.get(cluster) ?? []
+      return measureTold(cluster, { streams, count: countOf(cluster), writes })
+    })
   } finally {
     for (const stream of [...opened.values()].flat()) stream.close()
   }
@@ -235,15 +179,29 @@ function heardFigures(rounds: Rounds<Told>): readonly Figure[] {
   const delaysAt = (count: Count) => (rounds.get(count) ?? []).flatMap(({ delaysMs }) => delaysMs)
   const quantileAt = (count: Count, share: number): number =>
     quantileOfBatches(delaysAt(count), { batchSize: HEARD, share })
-  return HEARD_AIMS.map(([name, share, aimMs]) =>
+  const perNotification = medianAt(rounds, ({ load }) => load.cpuMicros)
+  const perWriteAt = (count: Count): number => perNotification(count) * HEARING * FRAMES_PER_WRITE
+  return [
+    ...HEARD_AIMS.map(([name, share, aimMs]) =>
+      judgeFigure({
+        name: `acknowledged to heard at another process, ${name}`,
+        value: quantileAt(3, share),
+        unit: 'ms',
+        baseline: { name: 'at the same process, one alone', value: quantileAt(1, share) },
+        aim: { kind: 'at-most', value: aimMs },
+      }),
+    ),
     judgeFigure({
-      name: `acknowledged to heard at another process, ${name}`,
-      value: quantileAt(3, share),
-      unit: 'ms',
-      baseline: { name: 'at the same process, one alone', value: quantileAt(1, share) },
-      aim: { kind: 'at-most', value: aimMs },
+      name: 'CPU that each further process with a stream adds to a write',
+      value: (perWriteAt(3) - perWriteAt(1)) / 2,
+      unit: 'µs',
+      baseline: {
+        name: `a write that ${HEARING} streams of one process hear`,
+        value: perWriteAt(1),
+      },
+      aim: { kind: 'none' },
     }),
-  )
+  ]
 }
 
 async function measureCare(place: Place): Promise<readonly Figure[]> {
@@ -258,13 +216,14 @@ async function measureCare(place: Place): Promise<readonly Figure[]> {
     const requests = await takeTurns(clusters, (cluster) =>
       measureRequests(cluster, sessions.get(cluster) ?? []),
     )
-    const heard = await takeTold(clusters, { count: HEARING, writes: HEARD })
-    const told = await takeTold(clusters, { count: STREAMS, writes: TOLD })
+    const heard = await takeTold(clusters, { countAt: () => HEARING, writes: HEARD })
+    const told = await takeTold(clusters, { countAt: (count) => STREAMS * count, writes: TOLD })
     return [
-      ...compareCounts('acknowledged writes', requests, ({ writes }) => writes),
-      ...compareCounts('reads over MCP', requests, ({ reads }) => reads),
-      ...compareCounts('notifications', told, ({ load }) => load).filter(
-        ({ unit }) => unit === 'µs',
+      ...compareRequests('acknowledged writes', requests, ({ writes }) => writes),
+      ...compareRequests('reads over MCP', requests, ({ reads }) => reads),
+      ...compareCpu(
+        'notifications',
+        medianAt(told, ({ load }) => load.cpuMicros),
       ),
       ...heardFigures(heard),
     ]
@@ -276,11 +235,17 @@ async function measureCare(place: Place): Promise<readonly Figure[]> {
   }
 }
 
-type GradingCluster = { readonly servers: Servers; readonly facts: PaymentNetworkFacts }
+type GradingCluster = Machine & { readonly facts: PaymentNetworkFacts }
 
 async function startGradings(
   count: Count,
-  { facts, folder, server }: Place & Pick<GradingCluster, 'facts'>,
+  {
+    databaseFolder,
+    facts,
+    folder,
+    network,
+    server,
+  }: Place & Pick<GradingCluster, 'facts' | 'network'>,
 ): Promise<GradingCluster> {
   const database = await server.database()
   await migratePostgresStore(POSTGRES_LEDGER, { url: database.owner, pause })
@@ -303,7 +268,7 @@ async function startGradings(
       return ServerProcess.start('grading-server.ts', [JSON.stringify(environment)])
     }),
   )
-  return { servers, facts }
+  return { servers, databaseFolder, network, facts }
 }
 
 /** Of another pick each: they differ in their odds. */
@@ -315,7 +280,8 @@ const gradeBody = (at: number): string =>
 let signed = 0
 
 /** Grades, each of another pick, paid ahead by payers of each process's own. */
-async function measureGrades({ facts, servers }: GradingCluster): Promise<Load> {
+async function measureGrades(cluster: GradingCluster): Promise<Load> {
+  const { facts, servers } = cluster
   const url = new URL('/api/grade', servers[0]?.url)
   const headers = { 'content-type': 'application/json' }
   const challenge = await fetch(url, { method: 'POST', headers, body: gradeBody(0) })
@@ -342,7 +308,7 @@ async function measureGrades({ facts, servers }: GradingCluster): Promise<Load> 
       status: 200,
       request: (index) => requests[at]?.[index] ?? Buffer.of(),
     })
-  return measureLoad(servers, GRADES * servers.length, () => Promise.all(servers.map(run)))
+  return measureLoad(cluster, GRADES * servers.length, () => Promise.all(servers.map(run)))
 }
 
 async function measureGrading(place: Place): Promise<readonly Figure[]> {
@@ -350,8 +316,9 @@ async function measureGrading(place: Place): Promise<readonly Figure[]> {
   const facts = JSON.parse(network.details) as PaymentNetworkFacts
   const clusters = new Map<Count, GradingCluster>()
   try {
-    for (const count of COUNTS) clusters.set(count, await startGradings(count, { ...place, facts }))
-    return compareCounts('paid grades', await takeTurns(clusters, measureGrades), (load) => load)
+    for (const count of COUNTS)
+      clusters.set(count, await startGradings(count, { ...place, network, facts }))
+    return compareRequests('paid grades', await takeTurns(clusters, measureGrades), (load) => load)
   } finally {
     for (const { servers } of clusters.values()) for (const server of servers) await server.stop()
     await network.stop()
@@ -360,14 +327,13 @@ async function measureGrading(place: Place): Promise<readonly Figure[]> {
 
 /** Needs Debian's PostgreSQL, or that of PG_BIN; a server that waits for the disk. */
 export async function measureProcesses(): Promise<readonly Figure[]> {
-  if (postgresMissing !== undefined) throw new Error(postgresMissing)
+  if (ownPostgresMissing !== undefined) throw new Error(ownPostgresMissing)
   using folder = temporaryFolder()
-  const server = startPostgres({ isDurable: true })
+  const server = startPostgres({ isDurable: true, isOwn: true })
+  const { socketFolder: databaseFolder = '' } = server
   try {
-    return [
-      ...(await measureCare({ folder, server })),
-      ...(await measureGrading({ folder, server })),
-    ]
+    const place = { folder, server, databaseFolder }
+    return [...(await measureCare(place)), ...(await measureGrading(place))]
   } finally {
     server.end()
   }
