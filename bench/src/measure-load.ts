@@ -20,16 +20,16 @@ export type Load = {
   readonly perSecond: number
 }
 
+async function sumMicros(servers: Servers): Promise<number> {
+  const figures = await Promise.all(servers.map((server) => server.figures()))
+  return figures.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
+}
+
 async function readCpus({ databaseFolder, network, servers }: Machine) {
-  const micros = async (of: Servers): Promise<number> =>
-    (await Promise.all(of.map((server) => server.figures()))).reduce(
-      (sum, { cpuMicros }) => sum + cpuMicros,
-      0,
-    )
   const { system, user } = process.cpuUsage()
-  const ofNetwork = await micros(network === undefined ? [] : [network])
+  const ofNetwork = await sumMicros(network === undefined ? [] : [network])
   return {
-    cpuMicros: await micros(servers),
+    cpuMicros: await sumMicros(servers),
     clientsMicros: user + system + ofNetwork,
     databaseMicros: readDatabaseCpuMicros(databaseFolder),
   }
