@@ -98,8 +98,9 @@ async function runTool(deps: GradingServerDeps, call: McpCall): Promise<ToolResu
   if (delivered !== undefined) onSold(delivered)
   const [said] = result.content
   if (result.structuredContent !== undefined || said === undefined) return result
+  // An audit's 1.4 MB take 10 ms each way, and the SDK writes them at once: both have an iteration of their own.
+  await nextIteration()
   const structuredContent = JSON.parse(said.text) as object
-  // The SDK writes it at once, and an audit's 1.4 MB take 10 ms each way.
   await nextIteration()
   return { ...result, structuredContent }
 }

@@ -4,6 +4,7 @@
  * that an earlier process left.
  */
 import { hash } from 'node:crypto'
+import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { Clock, RequestIssue } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms } from '@tallystick/x402'
 import { toolCallHash } from '@tallystick/x402/mcp'
@@ -128,6 +129,8 @@ export function saleJob(
         const { grades, json, picks } = prepared.answer as AuditJson
         const paid = { payer, paymentId, receivedAtSeconds: prepared.receivedAtSeconds }
         const receipt = await grader.keepAudit({ ...paid, text, picks })
+        // What follows keeps, signs and sends an answer of megabytes, some 10 ms: it has an iteration of its own.
+        await nextIteration()
         report({ kind: 'audit', grades })
         return underReceipt(json, receipt)
       }
