@@ -184,8 +184,11 @@ export type SessionStore = {
   find(numbers: readonly number[]): Promise<readonly StoredSession[]>
   /** Whoever sees a version after a look has seen every change that was answered before that version was written. */
   look(): Promise<SessionLook>
-  /** Calls back whenever another process may have changed something; returns what stops it. */
-  watch(wake: () => void): () => void
+  /**
+   * Calls back whenever another process may have changed something, at once behind a commit while somebody listens; returns what
+   * stops it.
+   */
+  watch(wake: () => void, isListening: () => boolean): () => void
   /** Whether other processes may change the sessions. */
   readonly isShared: boolean
   /** Stores a change behind what was asked before. */

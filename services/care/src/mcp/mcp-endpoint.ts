@@ -152,7 +152,8 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const shared = { registry, listens, unheard, follower, flush, recordIndex: services.recordIndex }
   await unheard.restore(restored, store)
   // Another process may have changed something that streams tell.
-  const unwatch = sessions.watch(() => void registry.looks.again().then(follower.wake, onProblem))
+  const look = (): void => void registry.looks.again().then(follower.wake, onProblem)
+  const unwatch = sessions.watch(look, follower.areThere)
   const addRoutes = (app: ServiceApp): void => {
     addMcpRoute(app, { ...shared, ...guards, streams, eventIds, replayBeyond, limits, server })
     addModernRoute(app)

@@ -168,8 +168,10 @@ class PostgresSessionPeers implements SessionPeers {
     }
   }
 
-  watch(wake: () => void): () => void {
-    const stop = this.#options.store.onGrown(wake)
+  watch(wake: () => void, isListening: () => boolean): () => void {
+    const stop = this.#options.store.onGrown(() => {
+      if (isListening()) wake()
+    })
     void this.#keepLooking(wake)
     return () => {
       this.#isOver = true

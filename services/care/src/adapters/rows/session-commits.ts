@@ -103,8 +103,8 @@ class SessionCommits implements SessionStore {
     return this.#peers.look()
   }
 
-  watch(wake: () => void): () => void {
-    return this.#peers.watch(wake)
+  watch(wake: () => void, isListening: () => boolean): () => void {
+    return this.#peers.watch(wake, isListening)
   }
 
   cancel(cancelled: CancelledRequest): Promise<void> {

@@ -1,6 +1,11 @@
 // The processes that serve the same sessions, as the engine has them.
 import type { SqlConnection, SqlQuery } from '@tallystick/journal-store'
-import type { CancelledRequest, ListenRows, SessionLook } from '../../domain/session-store.ts'
+import type {
+  CancelledRequest,
+  ListenRows,
+  SessionLook,
+  SessionStore,
+} from '../../domain/session-store.ts'
 
 type OpenedRow = {
   readonly session: number
@@ -23,7 +28,7 @@ export type SessionPeers = {
   /** Has all processes read sessions again. */
   tell(query: SqlQuery, sessions: readonly number[]): readonly Promise<unknown>[]
   look(): Promise<SessionLook>
-  watch(wake: () => void): () => void
+  watch: SessionStore['watch']
   /** Whether there may be others. */
   readonly isShared: boolean
   /** Takes a session back that was just opened, if its principal has more than it may; returns whether it did. */
