@@ -196,7 +196,7 @@ export class PostgresLine {
     clearTimeout(timer)
   }
 
-  /** What is asked in one turn of the event loop is sent in one go: a write to a socket costs more than a statement. */
+  /** What is asked before the next tick is sent in one write, since a write to a socket costs more than a statement. */
   #gather(): void {
     if (this.#isGathering) return
     this.#isGathering = true

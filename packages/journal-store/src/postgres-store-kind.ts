@@ -104,7 +104,7 @@ async function readSchemaVersion(rows: Rows, schema: string) {
   }
 }
 
-/** Of a program, behind its schema's number or alone. */
+/** Said after both version numbers, or alone on /ready. */
 export const TOO_OLD =
   'a program opens its own schema, and the next one until that is contracted: start a newer release'
 

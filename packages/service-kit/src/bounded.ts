@@ -1,6 +1,6 @@
 /**
- * Bounds on what outsiders can grow: a map, a metric's label values, how often a read is made and one of them calls, the body
- * of an answer or a request.
+ * Bounds on what outsiders can grow: a map, a metric's label values, how often a read is made, how often one caller
+ * calls, the body of an answer or a request.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from './clock.ts'

@@ -1,4 +1,4 @@
-// The command tells a person this: outcomes as sentences with figures in HBAR. Pure; nothing here prints.
+// Turns outcomes into sentences for a person, with figures in HBAR. Pure; nothing here prints.
 
 import type { UnprovenReason } from '@tallystick/x402'
 import { formatHbar } from '@tallystick/x402/hedera'

@@ -28,7 +28,7 @@ const RESPONSE_FIELDS: { readonly [field: string]: string } = {
   contractGetBytecode: 'contractGetBytecodeResponse',
 }
 
-/** Nothing here expires: the year 2100, and what the network writes where nothing is asked for. */
+/** Expiry in the year 2100, since nothing expires here, and the network's default renewal of 90 days. */
 export const NEVER = {
   expirationTime: { seconds: Long.fromNumber(4_102_444_800), nanos: 0 },
   autoRenewPeriod: { seconds: Long.fromNumber(7_776_000) },
@@ -37,15 +37,15 @@ export const NEVER = {
 /** A query of one kind: bytes in, bytes out. */
 export function query<Name extends keyof proto.IQuery>(
   field: Name,
-  answer: (context: QueryContext, asked: NonNullable<proto.IQuery[Name]>) => Promise<Body>,
+  answer: (context: QueryContext, question: NonNullable<proto.IQuery[Name]>) => Promise<Body>,
 ) {
   return async (context: QueryContext, request: Buffer): Promise<Uint8Array> => {
-    const asked: NonNullable<proto.IQuery[Name]> = proto.Query.decode(request)[field] ?? {}
-    const isCostQuestion = asked.header?.responseType === proto.ResponseType.COST_ANSWER
-    const { status = 'OK', ...body } = isCostQuestion ? {} : await answer(context, asked)
+    const question: NonNullable<proto.IQuery[Name]> = proto.Query.decode(request)[field] ?? {}
+    const isCostQuestion = question.header?.responseType === proto.ResponseType.COST_ANSWER
+    const { status = 'OK', ...body } = isCostQuestion ? {} : await answer(context, question)
     const header = {
       nodeTransactionPrecheckCode: statusNumber(status),
-      responseType: asked.header?.responseType ?? proto.ResponseType.ANSWER_ONLY,
+      responseType: question.header?.responseType ?? proto.ResponseType.ANSWER_ONLY,
       cost: Long.ZERO,
     }
     const answered = { [RESPONSE_FIELDS[field] ?? field]: { header, ...body } }

@@ -26,7 +26,7 @@ import {
   toBigInt,
 } from './signed-transaction.ts'
 
-/** How long one waits unless it says so, and at most, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
+/** Default and longest wait of a scheduled transaction, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
 const WAIT_SECONDS = 1_800n
 const WAIT_SECONDS_MAX = 5_356_800n
 
@@ -39,14 +39,14 @@ export type WaitingTransaction = {
   payer: Entity
   /** The body as it was scheduled. */
   body: Uint8Array
-  /** It, signed by all that signed it so far. What it asks for is in `body`, which outlives a process as it is. */
+  /** The transaction with all signatures so far, without its content: that is in `body`, which can be stored. */
   transaction: Omit<SignedTransaction, 'content'>
   signatures: { consensusNs: bigint; signature: TransactionSignature }[]
   waitsForExpiry: boolean
   createdNs: bigint
   expiryNs: bigint
   executedNs: bigint | undefined
-  /** Whether its time has come, with what it had. */
+  /** Whether its time came, executed or not. */
   isOver: boolean
 }
 

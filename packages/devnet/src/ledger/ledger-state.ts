@@ -24,7 +24,7 @@ export type StateParts = {
   accounts: DevnetAccount[]
 }
 
-/** Everything that stays the same object while its content is replaced. */
+/** The objects whose contents a snapshot replaces; the objects themselves stay. */
 function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, object>> {
   const { accounts, evm, files, prices, records, settings, tokens, topics, transactions, waiting } =
     ledger

@@ -89,8 +89,9 @@ export type TransactionRecord = {
           | 'topicID']?: number
       }
     | undefined
-  /** What its receipt tells of a message to a topic. */
+  /** The number of the schedule that it signed. */
   signedSchedule?: number | undefined
+  /** What its receipt tells of a message to a topic. */
   topicMessage?: { sequence: number; runningHash: Uint8Array } | undefined
   /** EVM transactions only: the hash outside, and hash and number of the block inside. */
   evm?: { hash: Hex; innerHash: Hex; blockNumber: number }

@@ -23,7 +23,7 @@ export type ScheduleServiceSettings = {
   forcedCode?: number
   /** Gas that fits into one second; 1 makes every second busy. */
   gasPerSecond?: bigint
-  /** What `scheduleCall` costs; over 15 million starves every call. */
+  /** Gas that `scheduleCall` takes; above 15 million every call runs out of gas. */
   createGas?: bigint
   /** Seconds by which block time trails consensus time (default 2). */
   timestampLagSeconds?: number
@@ -97,14 +97,14 @@ export function createScheduleService(ledger: Ledger) {
         earliest = undefined
       }
     },
-    /** The earliest pending schedule: kept, since travel asks at every second. */
+    /** The earliest pending schedule, cached because travel asks at every second. */
     async earliest(): Promise<DueSchedule | undefined> {
       earliest ??= readEarliest()
-      const asked = earliest
+      const reading = earliest
       try {
-        return await asked
+        return await reading
       } catch (cause) {
-        if (earliest === asked) earliest = undefined
+        if (earliest === reading) earliest = undefined
         throw cause
       }
     },

@@ -127,7 +127,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
       deps.report({ kind: 'payment-refused', reason: error })
       return challenge(deps, agent, { error })
     }
-    // One that landed past the gate would buy for nobody, too: its credit is refunded (A24).
+    // A payment that landed without the gate would buy for nobody, too: its credit is refunded (A24).
     if (admission.kind === 'admitted' && (await deps.holder.find(agent)) !== undefined) {
       deps.report({ kind: 'payment-refused', reason: 'agent_unheld' })
       return challenge(deps, agent, { error: 'agent_unheld' })

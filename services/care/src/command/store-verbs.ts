@@ -41,7 +41,7 @@ export const backupVerb: CommandVerb = {
 
 type Accepted = Awaited<ReturnType<typeof acceptStore>>
 
-/** Of entries that a checkpoint or a witness counted, those that are not here; `same` unless it counted other ones. */
+/** How many of the counted entries are not here. `isSame`: those that are here are the ones that were counted. */
 function givenUpText(counted: number, { isSame, size }: { isSame: boolean; size: number }): string {
   if (isSame) return counted > size ? `: ${counted - size} are given up` : ''
   return `, and not all of them are these: up to ${counted} are given up`
@@ -49,7 +49,8 @@ function givenUpText(counted: number, { isSame, size }: { isSame: boolean; size:
 
 function journalLine(audience: Audience, accepted: Accepted['journals'][Audience]): string {
   const { isContinued, signedSize, size } = accepted
-  const isSame = isContinued || (signedSize ?? 0) > size
+  const isShorter = (signedSize ?? 0) > size
+  const isSame = isContinued || isShorter
   const before =
     signedSize === undefined
       ? 'there was no checkpoint by this key'

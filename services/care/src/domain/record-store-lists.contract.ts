@@ -49,7 +49,7 @@ export function describeLists(suite: RecordStoreFixture): void {
         },
       ])
     })
-    it('in topics they begin each at its own place; newest and first ones are found', async () => {
+    it('each topic begins at its own place; newest versions and list changes are found', async () => {
       for (const domain of ['a', 'b', 'a', 'c', 'a']) await write({ domain })
       await write({ ...PLAN })
       const topics = [
@@ -77,7 +77,7 @@ export function describeLists(suite: RecordStoreFixture): void {
         expect(await placed({ reach, ...newest })).toEqual(['3 3 c 1'])
       expect(await placed({ reach: [{ ...ann, patient: 'bob' }], isListChange: true })).toEqual([])
     })
-    it('what they say is the record and the one it corrects; nothing of a version that does not hold', async () => {
+    it('a revision is the record and the one before; there is none of a tampered version', async () => {
       await write({ value: 'one' })
       const two = await write({ value: 'two' })
       await write({ ...PLAN })
@@ -97,7 +97,7 @@ export function describeLists(suite: RecordStoreFixture): void {
       await tamper(TEA, 2, (entry) => entry.replace('two', 'ten'))
       expect((await said())[1]).toBeUndefined()
     })
-    it('none is of a write that was refused, and by their times old ones are left out', async () => {
+    it('refused writes are absent, and a time leaves older versions out', async () => {
       await write()
       await suite.store.append({ ...sampleRecord(), audience: 'assistant' })
       suite.clock.advanceMs(86_400_000)
@@ -136,7 +136,7 @@ export function describeLists(suite: RecordStoreFixture): void {
       expect(await suite.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
     })
 
-    it('names are each given once, in the order of their bytes, by what they start with, within a reach', async () => {
+    it('each name is found once, in the order of its bytes, by how it starts, within a reach', async () => {
       for (const domain of ['tea', 'team', 'walk', 'éclair', '𝄞', '\uffee'])
         for (const patient of ['ann', 'anna', 'bob']) await write({ patient, domain })
       await write({ ...PLAN, patient: 'cleo' })
@@ -173,16 +173,16 @@ export function describeLists(suite: RecordStoreFixture): void {
       for (const [at, patient] of (patients ?? []).entries())
         await write({ patient, domain: domains?.[at] ?? 'x', value: `${at}` })
       const heads = await suite.store.heads({ reach: EVERYONE, limit: 99 })
-      for (const of of ['patient', 'domain'] as const)
+      for (const part of ['patient', 'domain'] as const)
         for (const prefix of ['', 'a', 'b', 'é', '𝄞', 'aé', 'bb']) {
           const known = new Set(
-            heads.map((head) => head[of]).filter((each) => each.startsWith(prefix)),
+            heads.map((head) => head[part]).filter((each) => each.startsWith(prefix)),
           )
-          const sorted = [...known].toSorted((each, two) =>
-            Buffer.compare(Buffer.from(each), Buffer.from(two)),
+          const sorted = [...known].toSorted((left, right) =>
+            Buffer.compare(Buffer.from(left), Buffer.from(right)),
           )
-          const found = await suite.store.names({ of, prefix, limit: 99, reach: EVERYONE })
-          expect([of, prefix, found]).toEqual([of, prefix, sorted])
+          const found = await suite.store.names({ of: part, prefix, limit: 99, reach: EVERYONE })
+          expect([part, prefix, found]).toEqual([part, prefix, sorted])
         }
     })
 

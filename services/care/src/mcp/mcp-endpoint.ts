@@ -46,7 +46,7 @@ export type McpEvent =
   | { readonly kind: 'stream-ended'; readonly reason: StreamEnd }
   /** How long after it was durable a record's frames were written to every open stream entitled to them. */
   | { readonly kind: 'fanned-out'; readonly audience: Audience; readonly seconds: number }
-  /** Someone must look: a dependency failed, or there is a bug; the caller got -32603. */
+  /** Someone must look: a dependency failed, or there is a bug; a caller, if there is one, got -32603. */
   | { readonly kind: 'request-failed'; readonly error: unknown }
   /** Sessions could not be stored: who asked for a change was refused, and the others go on. */
   | { readonly kind: 'session-store-failed'; readonly error: RecordStoreUnavailable }
@@ -98,7 +98,7 @@ export async function createMcpEndpoint(deps: McpEndpointDeps) {
   const { isRevoked = () => false, replayBeyond = 'unknown' } = deps
   const limits = { ...DEFAULT_MCP_LIMITS, ...deps.limits }
   const onFailure = (error: unknown): void => observe({ kind: 'request-failed', error })
-  const onProblem = reportUnstored(observe)
+  const onProblem = reportFailure(observe)
   const flush = (): Promise<void> => sessions.flush().catch(onProblem)
   const { registry, restored } = await openRegistry(deps, {
     limits,
@@ -195,7 +195,7 @@ function createServices(
 }
 
 /** Reports that sessions could not be stored, or a bug: nobody waits for what a timer begins, so it may not throw. */
-const reportUnstored =
+const reportFailure =
   (observe: (event: McpEvent) => void) =>
   (error: unknown): void =>
     observe(

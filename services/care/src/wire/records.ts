@@ -8,17 +8,17 @@ export const nameText = z
   .string()
   .normalize('NFC')
   .refine(isRecordName, { error: 'expected a name without "/" and "|"' })
-  // The same for who reads the reference.
+  // The same rule, stated for the API reference.
   .meta({ minLength: 1, pattern: '^[^/|]+$' })
 
-/** Why a record is withdrawn: each is an act of its own (C40). */
+/** Reasons for withdrawing a record; each is a separate action (C40). */
 export const WITHDRAWALS = ['entered-in-error', 'wrong-person'] as const
 
 export type Withdrawal = (typeof WITHDRAWALS)[number]
 
 const withdrawal = z.enum(WITHDRAWALS)
 
-/** Of a version that withdraws its record, and so has no value. */
+/** Set on a version that withdraws its record; such a version has no value. */
 export const status = withdrawal.optional().describe('The record is withdrawn, and says nothing')
 
 const version = {

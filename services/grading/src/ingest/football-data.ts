@@ -19,7 +19,7 @@ import { londonSeconds } from './london-time.ts'
 /** Anyone may download the site's prices; nobody may redistribute them. */
 const FOOTBALL_DATA_FEED = privateFeed('football-data')
 
-/** Goals; a larger handicap is a typing error. */
+/** Goals; a handicap of so many, or more, is a typing error. */
 const HANDICAP_MAX = 20
 
 const readLine = (text: string | undefined): number | undefined => {
@@ -68,7 +68,7 @@ function takeStage(
     }
     take('1x2/ft', matchOdds)
     take('total/ft/2.5', total)
-    if (line !== undefined) take(`ah/ft/${line === 0 ? 0 : line}`, handicap)
+    if (line !== undefined) take(`ah/ft/${line}`, handicap)
   }
   return prices
 }
@@ -88,8 +88,8 @@ function readScore(
 const SIDE_WON: Readonly<Record<string, number>> = { H: 1, D: 0, A: -1 }
 
 /**
- * What the cells of a result say instead of one: `P`, `Abd`. The site has no fixed words for a match that was postponed,
- * abandoned or cancelled, so any other word is taken for one.
+ * The word that stands in place of a result, such as `P` or `Abd`. The site has no fixed words for a match that was postponed,
+ * abandoned or cancelled, so any word counts.
  */
 function notPlayed(row: CsvRow, { fullTime, result }: FootballColumns): string | undefined {
   const cell = (column: number): string => row[column]?.trim() ?? ''
@@ -102,7 +102,7 @@ function notPlayed(row: CsvRow, { fullTime, result }: FootballColumns): string |
   return words.find((word) => word !== '')
 }
 
-/** The full-time score; a text if the column of the winner contradicts it. */
+/** The full-time score, or a sentence that says why the winner's column contradicts it. */
 function fullScore(row: CsvRow, { fullTime, result }: FootballColumns) {
   const score = readScore(row, fullTime)
   const won = ownValue(SIDE_WON, row[result]?.trim().toUpperCase() ?? '')
@@ -232,7 +232,7 @@ function footballEvent(row: readonly string[], columns: FootballColumns): EventI
     .filter((part) => part !== '')
     .join(' ')
   const id = eventSlug({ league, daySeconds: day, home, away })
-  // Here, as in prices, members are in the order of canonical JSON, so it is written without sorting.
+  // Members stand in alphabetical order, as in prices: the ledger then writes them without sorting.
   return {
     away,
     home,

@@ -16,8 +16,7 @@ import type { Card } from '../wire/cards.ts'
 import { gradeExample, uploadExample } from '../wire/examples.ts'
 import { uploadSchema } from '../wire/upload.ts'
 
-/** A day after the example's match. */
-
+/** The card of the documents' example, whose close arrives a day after its match. */
 export function exampleCard(): Card {
   const upload = uploadSchema.parse(uploadExample)
   const receivedAtSeconds = (isoSeconds(upload.events[0]?.starts_at ?? '') ?? 0) + DAY_SECONDS

@@ -1,8 +1,8 @@
 // The keys of chains (C31): each chain's entries are sealed under the chain's own key, which a key of the ring wraps. Wrapped
 // keys are kept in a place of their own, which no backup of the records copies: a file (chain-keys-file.ts) or a PostgreSQL
-// (chain-keys-postgres.ts). They are wrapped under the first key of the ring; who opens the records with another one first
-// rewraps them. A key is durable before anything is sealed under it, and each use asks the place: neither a commit
-// that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
+// (chain-keys-postgres.ts). They are wrapped under the first key of the ring; a process whose ring begins with another key
+// rewraps them when it opens the records. A key is durable before anything is sealed under it, and each use asks the place:
+// neither a commit that failed (S12) nor another process that destroyed a key leaves one that still seals or opens.
 import { createSecretKey, KeyObject, randomBytes } from 'node:crypto'
 import {
   isSealed,
