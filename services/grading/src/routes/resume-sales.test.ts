@@ -1,5 +1,7 @@
 import type { Reservation, Resumed } from '@tallystick/x402'
 import { describe, expect, test } from 'vitest'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
+import { LongWorkUnavailable } from '../domain/grading/long-work.ts'
 import { createLongWork } from '../long-work/do-long-work.ts'
 import { createGraderFixture } from '../testing/grader.fixture.ts'
 import {
@@ -37,8 +39,8 @@ const reservation = (request: string | undefined): Reservation => ({
   ...(request === undefined ? {} : { request }),
 })
 
-/** The job made from what an earlier process kept. */
-async function jobFor(request: string | undefined) {
+/** The job made from what an earlier process kept; reading an audit on the thread of long work may fail. */
+async function jobFor(request: string | undefined, failure?: Error) {
   const fixture = createGraderFixture()
   const made: (Job | undefined)[] = []
   const longWork = createLongWork({ slates: fixture.grader, store: fixture.store, cpuMs: () => 0 })
@@ -51,7 +53,7 @@ async function jobFor(request: string | undefined) {
         ...longWork,
         readAudit(asked) {
           read.push(asked.body)
-          return longWork.readAudit(asked)
+          return failure === undefined ? longWork.readAudit(asked) : Promise.reject(failure)
         },
       },
       report: () => undefined,
@@ -116,6 +118,18 @@ describe('what an earlier process left open', () => {
       prepared: { answer: { picks: 1 } },
     })
   })
+
+  test.each([new LongWorkUnavailable('32 others wait'), new GradingStoreUnavailable('frozen')])(
+    'X9: a perhaps paid audit that the thread cannot read now is read without it: %s',
+    async (failure) => {
+      const body = { picks: [gradeExample.pick] }
+      const { held, job } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`, failure)
+      expect(job?.fingerprint).toBe(held.fingerprint)
+      expect(await job?.prepare(held.payment, held.request)).toMatchObject({
+        prepared: { answer: { picks: 1 } },
+      })
+    },
+  )
 
   test('without a request was only looked up: nothing is given for it', async () => {
     const { held, job } = await jobFor(undefined)

@@ -9,12 +9,14 @@ import type { Clock, RequestIssue } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, PaymentTerms } from '@tallystick/x402'
 import { toolCallHash } from '@tallystick/x402/mcp'
 import type { AuditRequest } from '../domain/audits/slate-grader.ts'
+import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import type { Grader } from '../domain/grading/grader.ts'
 import {
   type AuditBody,
   type AuditJson,
   type GradeCount,
   type LongWork,
+  LongWorkUnavailable,
   underReceipt,
 } from '../domain/grading/long-work.ts'
 import type { AskedPick } from '../domain/markets/pick-request.ts'
@@ -84,15 +86,23 @@ const readReceivedAt = (text: string | undefined): number | undefined => {
   return match === null ? undefined : Number(match[2])
 }
 
-/** A kept sale as requested; undefined for any other text. */
+/**
+ * A kept sale as requested; undefined for any other text. It may be paid, so one that the thread of long work cannot read now is
+ * read here, in some milliseconds: reading needs nothing of the ledger.
+ */
 export async function readKeptSale(
   longWork: ReadsAudits,
   text: string,
 ): Promise<AskedSale | undefined> {
   const match = KEPT_SALE.exec(text)
   if (match === null) return undefined
+  const kind = match[1] as SaleKind
   const body: unknown = JSON.parse(text.slice(match[0].length))
-  const read = await readSold(longWork, match[1] as SaleKind, { body })
+  const read = await readSold(longWork, kind, { body }).catch((error: unknown) => {
+    if (error instanceof LongWorkUnavailable || error instanceof GradingStoreUnavailable)
+      return readSale(kind, body)
+    throw error
+  })
   if (read.kind !== 'asked') return undefined
   return { request: read.request, text: read.text, receivedAtSeconds: Number(match[2]) }
 }
