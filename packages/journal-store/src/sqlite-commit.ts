@@ -163,11 +163,12 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
 
   #commitNow(): void {
     const isWatched = this.#outline !== undefined
-    // What others changed before is not this commit's.
+    // What others changed before is not this commit's, nor what they commit right behind it.
     if (isWatched) this.#lookOutside()
+    const version = this.#readVersion()
     this.#options.ask('COMMIT')
     // If it cannot be read, the next look finds a change: what is committed is acknowledged (S12).
-    if (isWatched) this.#heads.attempt(() => void (this.#outline = this.#readOutline()))
+    if (isWatched) this.#heads.attempt(() => void (this.#outline = this.#readOutline(version)))
   }
 
   #lookOutside(): void {
@@ -176,10 +177,10 @@ export class SqliteCommit<Name extends string, Memory, Needs> {
     this.#outline = outline
   }
 
-  #readOutline(): string {
+  #readOutline(version = this.#readVersion()): string {
     const path = this.#options.database.location()
     const files = path === null ? [] : [path, `${path}-wal`]
-    return [this.#readVersion(), ...files.map(outlineFile)].join()
+    return [version, ...files.map(outlineFile)].join()
   }
 
   #rollBack(): void {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { createKeyRing, type KeyRing } from '@tallystick/hashchain'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   COMMON_NOTES,
   LONE_NOTES,
@@ -205,6 +205,26 @@ describe.each([
     expect(changed).not.toBe(mark)
     utimesSync(databasePath, 0, 0)
     expect(store.outsideMark()).not.toBe(changed)
+    await store.close()
+  })
+
+  it('its mark tells what others commit right behind its own commit', async () => {
+    const store = await openNotes(kind)
+    const mark = store.outsideMark()
+    const prepare = store.database.prepare.bind(store.database)
+    vi.spyOn(store.database, 'prepare').mockImplementation((text) => {
+      const statement = prepare(text)
+      const all = statement.all.bind(statement)
+      if (text === 'COMMIT')
+        statement.all = () => {
+          const rows = all()
+          tinker((database) => database.exec("UPDATE notes SET text = 'two'"))
+          return rows
+        }
+      return statement
+    })
+    await appendText(store, 'one')
+    expect(store.outsideMark()).not.toBe(mark)
     await store.close()
   })
 
