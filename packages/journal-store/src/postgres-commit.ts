@@ -8,7 +8,11 @@ import type { CompactRange } from '@tallystick/hashchain'
 import { eachJournal, type GrowingJournal, headOfRow, joinPeaks } from './journal.ts'
 import { beginPostgres, type PostgresConnection } from './postgres-connection.ts'
 import { isLostConnection, type PostgresLine, sqlCode } from './postgres-line.ts'
-import type { PostgresJournalTable, PostgresStoreKind } from './postgres-store-kind.ts'
+import {
+  findSchemaFault,
+  type PostgresJournalTable,
+  type PostgresStoreKind,
+} from './postgres-store-kind.ts'
 import type { Cell, GroupMemory, Rows } from './store.ts'
 import { errorMessage } from './unavailable.ts'
 import {
@@ -197,11 +201,15 @@ export class PostgresCommit<Name extends string, Memory, Needs> {
         throw error
       }
     }
-    const [taken, memory] = await Promise.allSettled([
+    const [taken, schema, memory] = await Promise.allSettled([
       line.run<HeadRow>(begin),
+      // Under the lock: a process that slept while the schema was contracted writes nothing when it wakes (C44).
+      findSchemaFault((text) => line.tuples(text), kind),
       (async () => groupMemory.read(rows, needs))(),
     ])
     if (taken.status === 'rejected') throw taken.reason
+    if (schema.status === 'rejected') throw schema.reason
+    if (schema.value !== undefined) throw new kind.Unavailable(schema.value)
     if (memory.status === 'rejected')
       throw refusal === undefined ? wrapBug(memory.reason, kind) : refusal.error
     const heads = this.#requireGrowth(taken.value)

@@ -160,6 +160,8 @@ async function contract(
     [version, FORGOTTEN_MS],
   )
   if (older.length > 0) throw new Error(`processes of the release before serve it: ${older.length}`)
+  // One that was silent may be in a group: it ends, and the next one finds the schema contracted.
+  await line.run('SELECT FROM take_heads()')
   for (const step of migrations.slice(contracted)) await line.run(splitStep(step).contract)
   for (const table of Object.values<PostgresJournalTable>(journals))
     await line.run(dropOlderAppendSql(table))
@@ -168,7 +170,10 @@ async function contract(
 
 /** Where a step waits for a table, whoever comes after it waits, too: it gives way after this, milliseconds. */
 const STEP_LOCK_MS = 500
-/** It is tried again so often, after so many milliseconds: a minute and a half for somebody's long reading to end. */
+/**
+ * It is tried again so often, after so many milliseconds: a minute and a half for somebody's long reading to end, six minutes for
+ * another migration, for which each try waits 5 s.
+ */
 const TRIES_MAX = 60
 const AGAIN_MS = 1_000
 /** Another session was in the way: lock timeout, deadlock. */

@@ -134,6 +134,18 @@ describe.skipIf(postgresMissing !== undefined)(
       })
     })
 
+    it('a process of the old release that slept while the schema was contracted writes nothing even before its next beat', async () => {
+      await migrate(OLD)
+      const { store } = await serve(OLD, 'old', () => undefined)
+      expect(await appendText(store, 'a note')).toBe(0)
+      await migrate(NEXT)
+      await runSql(owner, 'DELETE FROM notes.processes')
+      await migrate(NEXT, 'contract')
+      await expect(appendText(store, 'a late note')).rejects.toThrow(/start a newer release/)
+      const { rows } = await runSql(owner, 'SELECT count(*)::int AS count FROM notes.notes')
+      expect(rows).toEqual([{ count: 1 }])
+    })
+
     it('a journal that gets another column is appended to as before until the schema is contracted, and then no more', async () => {
       const { notes } = NEXT.journals
       const columns = [...notes.columns, { name: 'words', type: 'bigint' } as const]
