@@ -3,6 +3,7 @@
  * calls, the body of an answer or a request.
  */
 import type { IncomingMessage } from 'node:http'
+import { isIPv6, SocketAddress } from 'node:net'
 import type { Clock } from './clock.ts'
 
 /** A map of at most `max` entries: `set` moves its entry to the end and drops the first one beyond `max`. */
@@ -110,22 +111,20 @@ export function keptRead<Value>(options: {
 }
 
 /**
- * Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it.
+ * Names one client, however proxies spell it: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of
+ * it.
  *
  * @example clientNetwork('2001:db8:1:2::7') // '2001:db8:1:2'
  */
 export function clientNetwork(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
-  const [before = '', after] = plain.split('::')
-  // However proxies spell them.
-  const groups = before
-    .split(':')
-    .filter(Boolean)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-  const tail = after === undefined ? 0 : after.split(':').filter(Boolean).length
-  const zeros = Array.from({ length: 8 - groups.length - tail }, () => '0')
-  return [...groups, ...zeros].slice(0, 4).join(':')
+  const plain = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!isIPv6(plain)) return plain
+  const spelled = new SocketAddress({ address: plain.replace(/%.*/, ''), family: 'ipv6' }).address
+  const [, mapped] = /^::ffff:(.+\..+)$/.exec(spelled) ?? []
+  if (mapped !== undefined) return mapped
+  const [head = [], tail = []] = spelled.split('::').map((side) => side.split(':').filter(Boolean))
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':')
 }
 
 /** Calls that an idle caller saves up, in seconds of the rate: at the defaults a whole local quota may come at once. */

@@ -1,3 +1,4 @@
+import { isIPv6, SocketAddress } from 'node:net'
 import type { VerifiedPayment } from '../payment.ts'
 
 /**
@@ -48,17 +49,18 @@ export const hasGuessed = (
 ): boolean => (guesses?.[clientNetwork(sender)] ?? 0) >= GUESSES_MAX
 
 /**
- * Names one client: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of it.
+ * Names one client, however proxies spell it: an IPv4 address, or the /64 of an IPv6 address, since one customer holds all of
+ * it.
  *
  * @example clientNetwork('2001:db8:1:2::7') // '2001:db8:1:2'
  */
 export function clientNetwork(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '')
-  if (!plain.includes(':')) return plain
-  const [head = '', tail] = plain.split('::', 2)
-  const before = head.split(':').filter(Boolean)
-  const after = (tail ?? '').split(':').filter(Boolean)
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array.from({ length: zeros }, () => '0'), ...after]
-  return groups.slice(0, 4).join(':')
+  const plain = address.replace(/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
+  if (!isIPv6(plain)) return plain
+  const spelled = new SocketAddress({ address: plain.replace(/%.*/, ''), family: 'ipv6' }).address
+  const [, mapped] = /^::ffff:(.+\..+)$/.exec(spelled) ?? []
+  if (mapped !== undefined) return mapped
+  const [head = [], tail = []] = spelled.split('::').map((side) => side.split(':').filter(Boolean))
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':')
 }
