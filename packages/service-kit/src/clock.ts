@@ -19,8 +19,10 @@ export const systemClock: Clock = {
 
 /** A minute, milliseconds. */
 export const MINUTE_MS = 60_000
+/** An hour, milliseconds. */
+export const HOUR_MS = 60 * MINUTE_MS
 /** A day of UTC, milliseconds. */
-export const DAY_MS = 1_440 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 /** The same, seconds. */
 export const DAY_SECONDS = DAY_MS / 1_000
 

@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { type Clock, systemClock } from './clock.ts'
+import { type Clock, DAY_SECONDS, systemClock } from './clock.ts'
 import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
 import { isSlip } from './variable-slips.ts'
 
@@ -304,7 +304,7 @@ export function readVariables<Schema extends z.ZodObject>(
 }
 
 /** A token that lasts longer is as good as a key, and keys are rotated once a year. */
-const LIFETIME_SECONDS_MAX = 365 * 86_400
+const LIFETIME_SECONDS_MAX = 365 * DAY_SECONDS
 
 /** The value of `--lifetime-seconds`, from 1 second to a year; `fallbackSeconds` if absent. Throws BadUsage. */
 export function lifetimeOption(call: CommandCall, fallbackSeconds: number): number {

@@ -17,6 +17,7 @@ export {
   type Clock,
   DAY_MS,
   DAY_SECONDS,
+  HOUR_MS,
   isoNow,
   MINUTE_MS,
   parseIsoTime,

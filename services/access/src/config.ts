@@ -1,5 +1,6 @@
 import {
   checkedSecretField,
+  HOUR_MS,
   httpUrlField,
   integerField,
   readSecretField,
@@ -12,7 +13,7 @@ import {
 } from '@tallystick/service-kit'
 import { readPrivateKey, TINYBAR_PER_HBAR } from '@tallystick/x402/hedera'
 import { z } from 'zod'
-import { type AlertLimits, HOUR_MS } from './domain/seller-alerts.ts'
+import type { AlertLimits } from './domain/seller-alerts.ts'
 
 /** A text of that form, and how it is read. */
 const matching = <Value>(expected: string, form: RegExp, read: (text: string) => Value) =>

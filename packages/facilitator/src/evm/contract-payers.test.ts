@@ -1,9 +1,8 @@
-import { manualClock } from '@tallystick/service-kit'
+import { HOUR_MS, manualClock } from '@tallystick/service-kit'
 import { expect, test } from 'vitest'
 import { ConsensusUnavailable, type SettlementEnd } from '../settlement.ts'
 import { createContractPayers } from './contract-payers.ts'
 
-const HOUR_MS = 3_600_000
 const REVERTED: SettlementEnd = { outcome: 'failed', reason: 'x', hasReverted: true }
 const FRONT_RUN: SettlementEnd = { outcome: 'duplicate', reason: 'x' }
 const PENDING: SettlementEnd = { outcome: 'pending', reason: 'settlement_pending' }

@@ -1,6 +1,7 @@
 /** Sign-in at the operator's own OpenID provider: code flow with PKCE, state and nonce, by `openid-client`. */
 import { randomUUID } from 'node:crypto'
 import { grantedScopes } from '@tallystick/jwt-lite'
+import { DAY_SECONDS } from '@tallystick/service-kit'
 import type { AdapterPayload } from 'oidc-provider'
 import * as openid from 'openid-client'
 import { type IssuerConfig, isLoopbackRedirect } from '../config.ts'
@@ -106,7 +107,7 @@ export function createUpstreamSignIn(config: IssuerConfig, store: GrantStore) {
         roles: [],
       }
       // Its rights come from its last sign-in.
-      await people.upsert(account.id, { params: { account } }, config.REFRESH_DAYS * 86_400)
+      await people.upsert(account.id, { params: { account } }, config.REFRESH_DAYS * DAY_SECONDS)
       return account
     },
     async find(id: string): Promise<Account | undefined> {

@@ -1,4 +1,4 @@
-import { manualClock } from '@tallystick/service-kit'
+import { HOUR_MS, MINUTE_MS, manualClock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { expect, test } from 'vitest'
 import type { AlertNotice } from './access-events.ts'
@@ -6,8 +6,6 @@ import type { Hex } from './access-window.ts'
 import { createAlertTeller } from './alert-teller.ts'
 
 const NAMES = ['0xa', '0xb', '0xc'] as const satisfies readonly Hex[]
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 const LOW: AlertNotice = { alert: 'reserve_low', change: 'raised', text: 'The reserve is low.' }
 
 /** Three processes over one ledger, of which each records when a test says so. */

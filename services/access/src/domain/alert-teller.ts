@@ -2,7 +2,7 @@
  * Where several processes look at one seller's figures, one of them tells the seller: the one whose recorder's address is the
  * lowest that lives (A14). Processes share no memory; who lives is what the ledger shows of each recorder.
  */
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type Clock, HOUR_MS, pause } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { ChainUnavailable, ContractAbsent } from './access-contract.ts'
 import type { AlertNotice, AlertWebhook } from './access-events.ts'
@@ -14,7 +14,7 @@ import { LOOK_MS } from './seller-alerts.ts'
  * A recorder lives if it paid for a transaction at most this long before the latest of any recorder, milliseconds. A process with
  * a call in two minutes makes one within it. A shorter time would tell twice in quiet hours, a longer one later after a death.
  */
-const SEEN_MS = 6 * 3_600_000
+const SEEN_MS = 6 * HOUR_MS
 
 /** After a recorder was seen this long after a notice, its process has told it, milliseconds: two looks at the figures. */
 const TOLD_MS = 120_000

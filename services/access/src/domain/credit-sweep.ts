@@ -3,7 +3,7 @@
  * know yet (A4). It is why the service needs no database: it finds whatever a dead process had settled. Memory holds
  * unresolved credits only; everything else is behind the cursor.
  */
-import { pause } from '@tallystick/service-kit'
+import { DAY_SECONDS, pause } from '@tallystick/service-kit'
 import { PAYMENT_OVER_SECONDS } from '@tallystick/x402/hedera'
 import type { AccessParts } from './access-parts.ts'
 import { type Hex, ledgerSeconds } from './access-window.ts'
@@ -12,7 +12,7 @@ import { openSettled } from './purchase.ts'
 import { type CreditPurchase, createUnresolvedCredits } from './unresolved-credits.ts'
 
 /** How far back a new process looks, seconds: 30 days, longer than an outage goes unnoticed. */
-const LOOK_BACK_SECONDS = 30 * 86_400
+const LOOK_BACK_SECONDS = 30 * DAY_SECONDS
 
 /** Between two sweeps, milliseconds. A sweep this long ends at the first purchase that it cannot open, to read again. */
 const SWEEP_MS = 10_000

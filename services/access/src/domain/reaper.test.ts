@@ -1,4 +1,4 @@
-import { manualClock } from '@tallystick/service-kit'
+import { HOUR_MS, manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { createFakeContract, firstOffer, openWindow } from '../testing/fake-contract.ts'
 import { createFakeSender } from '../testing/fake-sender.ts'
@@ -17,7 +17,6 @@ import { createReaper } from './reaper.ts'
 const AGENT: Hex = '0xaa00000000000000000000000000000000000000'
 const OTHER: Hex = '0xbb00000000000000000000000000000000000000'
 const START_SECONDS = 1_000_000
-const HOUR_MS = 3_600_000
 
 /** Open, funded, and without a pending schedule. */
 const unarmed = (change: Partial<AccessWindow> = {}): AccessWindow =>

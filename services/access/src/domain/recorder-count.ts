@@ -2,7 +2,7 @@
  * Compares who may count calls on the contract with RECORDER_COUNT. A process that counts alone keeps what it leased; one that
  * does not know of another would share a quota without saying so (A11, A18).
  */
-import { atMost, type Clock, keptRead } from '@tallystick/service-kit'
+import { atMost, type Clock, DAY_SECONDS, keptRead } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import { type Hex, ledgerSeconds } from './access-window.ts'
 import type { SellerHistory } from './seller-account.ts'
@@ -14,7 +14,7 @@ const KEPT_MS = 30_000
  * How far back a read begins once all was read, seconds: a mirror node searches a week in one request, and one that lags by days is
  * reported by another check.
  */
-const READ_AGAIN_SECONDS = 6 * 86_400
+const READ_AGAIN_SECONDS = 6 * DAY_SECONDS
 
 /** Longest that a finding is waited for, milliseconds: the first read of a contract of years takes a request a week. */
 const WAITED_MS_MAX = 2_000

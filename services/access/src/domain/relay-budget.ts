@@ -1,12 +1,10 @@
 /**
- * How many calls to the relay this process may make in a minute, and who goes first when they run short (A25): calls in open
- * windows are never held back, then come payments whose signature holds, each payer within its share, then unpaid calls, each
- * client address within its own, and polls of `/status` get the last read.
+ * How many calls to the relay this process may make in a minute, over which the relay counts each method and requests of
+ * several calls, and who goes first when they run short (A25): calls in open windows are never held back, then come payments
+ * whose signature holds, each payer within its share, then unpaid calls, each client address within its own, and polls of
+ * `/status` get the last read.
  */
-import { BoundedMap, type Clock, getOrMake, pause } from '@tallystick/service-kit'
-
-/** The relay counts each method, and requests of several calls, over this time, milliseconds. */
-const MINUTE_MS = 60_000
+import { BoundedMap, type Clock, getOrMake, MINUTE_MS, pause } from '@tallystick/service-kit'
 
 /** Who asks for a read of a window that is not known to be open. */
 export type RelayReader = 'payment' | 'unpaid' | 'poll'

@@ -1,4 +1,4 @@
-import { manualClock } from '@tallystick/service-kit'
+import { DAY_MS, HOUR_MS, MINUTE_MS, manualClock } from '@tallystick/service-kit'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AccessEvent } from './access-events.ts'
@@ -14,12 +14,11 @@ import {
 } from './seller-alerts.ts'
 
 const HBAR = 100_000_000n
-const MINUTE_MS = 60_000
 const LIMITS = {
   reserveRenewals: 4,
   recorderHours: 24,
   withdrawTinybar: 100n * HBAR,
-  reminderMs: 24 * 60 * MINUTE_MS,
+  reminderMs: DAY_MS,
 }
 const FINE: SellerFigures = {
   renewalsReserveCanArm: 40,
@@ -68,7 +67,7 @@ describe('the recorder’s rate', () => {
       trail = followSpending(trail, hbar * HBAR, index * 6 * MINUTE_MS)
     // 4 HBAR in 30 minutes
     expect(spendingRate(trail)).toBe(8n * HBAR)
-    expect(followSpending(trail, 1n, 10 * 60 * MINUTE_MS)).toHaveLength(1)
+    expect(followSpending(trail, 1n, 10 * HOUR_MS)).toHaveLength(1)
   })
 
   test('is not known before ten minutes', () => {

@@ -2,7 +2,7 @@
  * Warns the seller before something runs out: which figure is past its limit, once when that changes and again after the
  * reminder interval. Pure except for `createSellerAlerts`, which looks every minute.
  */
-import { pause } from '@tallystick/service-kit'
+import { HOUR_MS, pause } from '@tallystick/service-kit'
 import { formatHbar } from '@tallystick/x402/hedera'
 import type { AlertNotice, SellerAlert } from './access-events.ts'
 import type { AccessParts, AccessPorts } from './access-parts.ts'
@@ -72,7 +72,6 @@ export function judgeFigures(
  * the operator takes money out or sends some. */
 export type SpendingTrail = readonly { readonly atMs: number; readonly spentTinybar: bigint }[]
 
-export const HOUR_MS = 3_600_000
 /** No rate is taken over less than this, milliseconds: one purchase's calls would look like a day's. */
 const TRAIL_MS_MIN = 600_000
 

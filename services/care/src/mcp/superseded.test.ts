@@ -1,11 +1,11 @@
 // C34 and C35 at every door: whoever reads an older version hears first that it was replaced and what holds now, and "It is now"
 // is said of the newest version alone. A method, tool or prompt without a row here fails the last test.
+import { DAY_MS } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { TOOL_INPUTS } from '../wire/mcp.ts'
 import { type Asking, asking, ERAS } from './ask-everything.fixture.ts'
 import { BOTH, type McpFixture, startMcp } from './mcp.fixture.ts'
 import { RECORD_METHODS } from './methods/dispatch.ts'
-import { DAY_MS } from './methods/methods.fixture.ts'
 import { PROMPTS } from './methods/prompt-methods.ts'
 
 const TEA = 'care://ann/tea'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { mintToken } from '@tallystick/jwt-lite'
-import { type ManualClock, manualClock, startListening } from '@tallystick/service-kit'
+import { DAY_MS, type ManualClock, manualClock, startListening } from '@tallystick/service-kit'
 import { expect } from 'vitest'
 import { runCare } from '../command/run-care.ts'
 import { readEvent } from '../domain/event-subscription.ts'
@@ -20,7 +20,6 @@ import { BASE_URL, RESOURCE, signatureOf, testConfig, testEnvironment } from './
 import { EVENTS_ENVIRONMENT } from './event-receiver.fixture.ts'
 import { makeStorePlace } from './store-place.fixture.ts'
 
-const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 10, 21, 12)
 const PATIENT = 'ann'
 

@@ -4,7 +4,7 @@
  * confirmed to that program that it wants events signed with that secret (C48).
  */
 import { PaginatedRequestParamsSchema } from '@modelcontextprotocol/sdk/types.js'
-import { BoundedMap, MINUTE_MS } from '@tallystick/service-kit'
+import { BoundedMap, DAY_MS, HOUR_MS, MINUTE_MS } from '@tallystick/service-kit'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import {
   type ChallengeOutcome,
@@ -27,12 +27,12 @@ import {
 import { unknownCursor } from '../records/visible-records.ts'
 import type { McpMethod } from './dispatch.ts'
 
-const TTL_DEFAULT_MS = 60 * MINUTE_MS
+const TTL_DEFAULT_MS = HOUR_MS
 const TTL_MIN_MS = MINUTE_MS
 /** Applies even if the request names no end: a grant that nobody renews is honoured no longer than this. */
-const TTL_MAX_MS = 24 * 60 * MINUTE_MS
+const TTL_MAX_MS = DAY_MS
 /** How long a receiver's answer to a challenge counts. */
-const VERIFIED_MS = 24 * 60 * MINUTE_MS
+const VERIFIED_MS = DAY_MS
 /** How long the previous secret keeps signing too. */
 const ROTATION_MS = 5 * MINUTE_MS
 const SUBSCRIPTIONS_PER_SUB_MAX = 100

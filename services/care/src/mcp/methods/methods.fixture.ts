@@ -1,5 +1,6 @@
 // The fixture shared by tests of single methods: a record that was corrected and confirmed, an internal one, a stale one
 // and one with an odd name; and two sessions, one with both scopes and one with the user scope.
+import { DAY_MS } from '@tallystick/service-kit'
 import {
   BOTH,
   type ClientSession,
@@ -9,8 +10,6 @@ import {
   startMcp,
   USER,
 } from '../mcp.fixture.ts'
-
-export const DAY_MS = 86_400_000
 
 type MethodsFixture = {
   readonly fixture: McpFixture

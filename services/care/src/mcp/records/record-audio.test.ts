@@ -1,8 +1,9 @@
 // The spoken form of a record (C13).
+import { DAY_MS } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SpeechUnavailable } from '../../domain/speech.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from '../mcp.fixture.ts'
-import { codeOf, DAY_MS, listAll, readRecord, startMethods } from '../methods/methods.fixture.ts'
+import { codeOf, listAll, readRecord, startMethods } from '../methods/methods.fixture.ts'
 
 const spoken: string[] = []
 const speech = {
