@@ -18,7 +18,16 @@ test.each([
   ],
   [
     () => hederaRequirement({ ...TERMS, amountTinybar: 0n }),
-    'amountTinybar: expected an amount above 0, not 0',
+    'amountTinybar: expected tinybar above 0, in 53 bits, not 0',
+  ],
+  // More than a mirror node states exactly: every payment would be refused.
+  [
+    () => hederaRequirement({ ...TERMS, amountTinybar: 2n ** 53n }),
+    'amountTinybar: expected tinybar above 0, in 53 bits, not 9007199254740992',
+  ],
+  [
+    () => hederaRequirement({ ...TERMS, price: '90071993 HBAR' }),
+    `price: expected an amount of HBAR above 0 such as '0.5 HBAR', not "90071993 HBAR"`,
   ],
   [
     () => hederaRequirement({ ...TERMS, payTo: '0xabc', price: '1 HBAR' }),

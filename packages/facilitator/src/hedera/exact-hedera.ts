@@ -5,9 +5,10 @@
 import type { VerifiedPayment } from '@tallystick/x402'
 import {
   type AccountDirectory,
+  createTokenJudge,
   type FeeFloor,
   HBAR_ASSET,
-  judgeTokenPayment,
+  type TokenJudge,
   type TokenReader,
   verifyHederaPayment,
 } from '@tallystick/x402/hedera'
@@ -39,7 +40,8 @@ type ExactHederaOptions = FacilitatorLimits & {
 
 /** Builds the facilitator side of `exact` on one Hedera network. */
 export function createExactHedera(options: ExactHederaOptions): ExactFacilitator {
-  const { accounts, clock, feeFloor, feePayer, network } = options
+  const { accounts, clock, feeFloor, feePayer, mirror, network } = options
+  const parts = { ...options, tokens: createTokenJudge({ mirror, clock }) }
   return createExactFacilitator(
     {
       network,
@@ -56,13 +58,15 @@ export function createExactHedera(options: ExactHederaOptions): ExactFacilitator
         const context = { accounts, nowSeconds, feeMinTinybar }
         return await verifyHederaPayment(payload, requirement, context)
       },
-      order: (payment, payload) => makeOrder(options, payment, payload),
+      order: (payment, payload) => makeOrder(parts, payment, payload),
     },
     options,
   )
 }
 
-function makeOrder(options: ExactHederaOptions, payment: VerifiedPayment, payload: unknown): Order {
+type Parts = ExactHederaOptions & { readonly tokens: TokenJudge }
+
+function makeOrder(options: Parts, payment: VerifiedPayment, payload: unknown): Order {
   const { transaction } = payload as { transaction: string }
   const transactionList = Buffer.from(transaction, 'base64')
   const { nonce } = payment
@@ -89,7 +93,7 @@ function makeOrder(options: ExactHederaOptions, payment: VerifiedPayment, payloa
 
 /** A failure, or a payment that falls short, that is certain at consensus and would cost the fee payer for nothing. */
 async function preflight(
-  { accounts, balances, mirror }: ExactHederaOptions,
+  { accounts, balances, tokens }: Parts,
   payment: VerifiedPayment,
 ): Promise<SettlementEnd | undefined> {
   const { amount, asset, payer, payTo } = payment
@@ -97,11 +101,13 @@ async function preflight(
   const [balance, receiver, problem] = await Promise.all([
     isHbar ? balances(payer) : undefined,
     accounts.account(payTo),
-    isHbar ? undefined : judgeTokenPayment(mirror, payment),
+    isHbar ? undefined : tokens.foreseeRefusal(payment),
   ])
-  if (receiver === undefined || receiver.isDeleted) {
+  const isAbsent = receiver === undefined || receiver.isDeleted
+  if (isAbsent || receiver.mustSign === true) {
     const reason = 'invalid_exact_hedera_payload_preflight_failed'
-    return { outcome: 'refused', reason, message: 'INVALID_ACCOUNT_ID' }
+    const message = isAbsent ? 'INVALID_ACCOUNT_ID' : 'INVALID_SIGNATURE'
+    return { outcome: 'refused', reason, message }
   }
   if (problem !== undefined) return { outcome: 'refused', reason: problem }
   // An unreadable balance is left to consensus to judge.

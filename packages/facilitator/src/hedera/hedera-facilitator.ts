@@ -74,7 +74,9 @@ export function createHederaFacilitator(
   }
 
   const feeFloor = createFeeFloor({ mirror, clock })
-  const parts = { network, feePayer, consensus, accounts, balances, clock, feeFloor, mirror }
+  const tokenMirror = createMirrorNode({ url: mirrorUrl, clock, timeoutMs: LOOK_TIMEOUT_MS })
+  const reads = { accounts, balances, feeFloor, mirror: tokenMirror }
+  const parts = { network, feePayer, consensus, clock, ...reads }
   return {
     network,
     scheme: createExactHedera({ ...parts, ...limits }),
@@ -87,8 +89,8 @@ export function createHederaFacilitator(
   }
 }
 
-/** Longest wait for a mirror node: the balance is read to save a fee, not for safety. */
-const BALANCE_TIMEOUT_MS = 3_000
+/** Longest wait for a mirror node's answer: what is read beforehand saves a fee, and a buyer waits. */
+const LOOK_TIMEOUT_MS = 3_000
 
 /**
  * Returns a reader of balances through a mirror node. Consensus nodes no longer answer balance queries (removed from
@@ -99,7 +101,7 @@ export function mirrorBalances(options: {
   readonly clock: Clock
 }): BalanceReader {
   const { clock, mirrorUrl: url } = options
-  const mirror = createMirrorNode({ url, clock, timeoutMs: BALANCE_TIMEOUT_MS })
+  const mirror = createMirrorNode({ url, clock, timeoutMs: LOOK_TIMEOUT_MS })
   return async (accountId) => {
     try {
       return (await mirror.account(accountId))?.balanceTinybar

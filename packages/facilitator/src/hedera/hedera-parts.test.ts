@@ -1,11 +1,18 @@
 /** The parts of the Hedera side that need no ledger: parsers, codes, and how a record is judged. */
 import { PrivateKey, Status } from '@hiero-ledger/sdk'
 import type { VerifiedPayment } from '@tallystick/x402'
+import {
+  ExactHederaClient,
+  hederaRequirement,
+  hederaSigner,
+  longZeroAddress,
+} from '@tallystick/x402/hedera'
+import type { PaymentRequirements } from '@x402/core/types'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { settleResponse } from '../settlement.ts'
 import { parseConsensusNodes } from './consensus-client.ts'
-import { judgeRecord } from './exact-hedera.ts'
+import { createExactHedera, judgeRecord } from './exact-hedera.ts'
 import { parsePrivateKey } from './hedera-facilitator.ts'
 import { judgePrecheck } from './submit-payment.ts'
 
@@ -140,4 +147,35 @@ describe('judgeRecord', () => {
       transaction: payment.nonce,
     })
   })
+})
+
+function unused(): never {
+  throw new Error('nothing else is asked')
+}
+
+test.each([
+  [undefined, { isValid: true }],
+  [true, { isValid: false, invalidReason: 'invalid_exact_hedera_payload_preflight_failed' }],
+])('X14: a payTo that must sign what it receives: %s', async (mustSign, answer) => {
+  const signer = hederaSigner({ accountId: '0.0.9', privateKey: '11'.repeat(32) })
+  const named = { evmAddress: longZeroAddress('0.0.9'), isDeleted: false } as const
+  const key = { kind: 'ecdsa', publicKey: signer.publicKey } as const
+  const find = async (accountId: string) =>
+    accountId === '0.0.7'
+      ? { ...named, accountId, key: null, ...(mustSign && { mustSign }) }
+      : { ...named, accountId, key }
+  const scheme = createExactHedera({
+    network: 'hedera:testnet',
+    feePayer: '0.0.5',
+    consensus: { submit: unused, outcome: unused, isReachable: unused, close: unused },
+    accounts: { account: find, refresh: find },
+    balances: async () => 100n,
+    mirror: { account: unused, holdings: unused, token: unused },
+    clock: { unixMs: () => Date.now() },
+  })
+  const terms = { network: 'hedera:testnet', payTo: '0.0.7', feePayer: '0.0.5' }
+  const accepted = hederaRequirement({ ...terms, amountTinybar: 100n }) as PaymentRequirements
+  const { payload } = await new ExactHederaClient({ signer }).createPaymentPayload(2, accepted)
+  const verified = await scheme.verify({ x402Version: 2, payload, accepted }, accepted)
+  expect(verified).toMatchObject(answer)
 })

@@ -15,6 +15,7 @@ import { ELSEWHERE } from './reservations.ts'
 import {
   createResubmission,
   type GateParts,
+  hasMargin,
   type SettlementOrder,
   submitPayment,
 } from './submit-payment.ts'
@@ -138,15 +139,18 @@ async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<EndHer
   progress.markReserved()
   const reserved = { ...paid, reservation: claim.reservation }
   if (claim.kind === 'reserved' && order !== undefined) {
-    const { canPay } = claim
-    const reason = canPay ? await paid.scheme.foreseeRefusal?.(payment) : 'insufficient_funds'
-    if (reason === undefined) return await settle(gate, reserved, order)
+    const foreseen = await paid.scheme.foreseeRefusal?.(payment)
+    const reason = foreseen ?? (claim.canPay ? undefined : 'insufficient_funds')
     // This process has not sent it, so there is no transaction to name.
-    const refusal = refusedSettlement(payment, reason)
-    return await refuse(gate, payment, { ...refusal, transaction: '' })
+    if (reason !== undefined)
+      return await refuse(gate, payment, { ...refusedSettlement(payment, reason), transaction: '' })
+    if (hasMargin(gate, payment)) return await settle(gate, reserved, order)
+    place?.submitted()
   }
   keepPayerWaiting(paid)
-  const finding = await lookUp(gate, paid)
+  // What was not sent in time never is.
+  const unsent = claim.kind === 'reserved' && { order: undefined }
+  const finding = await lookUp(gate, { ...paid, ...unsent })
   if (finding.kind === 'landed' && claim.kind === 'resumed') {
     // Meanwhile another process over the same store may have answered or released it, and sold something else for it.
     const now = await retried(gate, paid, () => gate.reservations.recall(paid))
@@ -385,10 +389,8 @@ function describeLanding(
   return { settlement, landedAtSeconds: consensusSeconds }
 }
 
-function refusedSettlement(
-  { network, nonce, payer }: VerifiedPayment,
-  errorReason: string,
-): Settlement {
+function refusedSettlement(payment: VerifiedPayment, errorReason: string): Settlement {
+  const { network, nonce, payer } = payment
   return { success: false, transaction: nonce, network, payer, errorReason }
 }
 

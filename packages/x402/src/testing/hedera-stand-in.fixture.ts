@@ -71,8 +71,11 @@ export class HederaStandIn {
   mirrorLagSeconds = 0
   /** Whether tokens take a fee from what is credited. Of each, everybody holds 10,000. */
   hasTokenFee = false
-  /** Transactions that the mirror node was asked for. */
+  /** Transactions, and tokens, that the mirror node was asked for. */
   lookUps = 0
+  tokenReads = 0
+  /** What the mirror node waits for before it answers. */
+  mirrorPause: Promise<unknown> | undefined
 
   constructor(clock: ManualClock = manualClock(START_MS)) {
     this.clock = clock
@@ -111,23 +114,26 @@ export class HederaStandIn {
 
   get mirror(): Parameters<typeof createExactHederaScheme>[0]['mirror'] {
     const readUpTo = async (): Promise<number> => {
+      await this.mirrorPause
       if (this.isMirrorDown) throw new LedgerUnavailable('the mirror is down')
       return this.nowSeconds() - this.mirrorLagSeconds
+    }
+    const hold = async function* (tokenId: string) {
+      await readUpTo()
+      yield { tokenId, balance: 10_000n, isAutomatic: false, isFrozen: false }
     }
     return {
       latestConsensusSeconds: readUpTo,
       tinybarPerCent: async () => TINYBAR_PER_CENT,
       account: (accountId) => this.directory.account(accountId),
       token: async (token_id) => {
+        this.tokenReads += 1
         await readUpTo()
         const fractional_fees = this.hasTokenFee ? [{ net_of_transfers: false }] : []
         const json = { token_id, type: 'FUNGIBLE_COMMON', decimals: 6 }
         return tokenSchema.parse({ ...json, custom_fees: { fractional_fees } })
       },
-      async *holdings() {
-        await readUpTo()
-        yield { balance: 10_000n, isAutomatic: false, isFrozen: false }
-      },
+      holdings: (_accountId, tokenId = '0.0.6001') => hold(tokenId),
       transaction: async (transactionId) => {
         this.lookUps += 1
         const seconds = await readUpTo()

@@ -11,6 +11,7 @@ import type {
 } from '@x402/core/types'
 import { badArgument } from '../../bad-argument.ts'
 import { type Clock, systemClock } from '../../clock.ts'
+import type { RefusalReason } from '../../facilitators/refusals.ts'
 import type { PaymentRequirement, VerifiedPayment } from '../../payment.ts'
 import {
   type LedgerFinding,
@@ -25,11 +26,20 @@ import { isAccountId } from './account-id.ts'
 import { createFeeFloor } from './fee-floor.ts'
 import { HBAR_ASSET, HBAR_DECIMALS, parseHbar, VALID_DURATION_SECONDS_MAX } from './hbar.ts'
 import { findToken, HEDERA_USDC, type HederaToken } from './hedera-token.ts'
-import { judgeTokenPayment, type TokenReader } from './judge-token-payment.ts'
+import { createTokenJudge, type TokenReader } from './judge-token-payment.ts'
 import { type LedgerRecord, netByAccount } from './ledger-record.ts'
 import type { MirrorNode } from './mirror-node.ts'
 import { canonicalTransactionId, parseTransactionId } from './transaction-id.ts'
-import { AMOUNT_BITS, SUBMIT_MARGIN_SECONDS, verifyHederaPayment } from './verify-hedera-payment.ts'
+import {
+  AMOUNT_BITS,
+  isAmount,
+  readAmount,
+  SUBMIT_MARGIN_SECONDS,
+  verifyHederaPayment,
+} from './verify-hedera-payment.ts'
+
+/** A look beforehand may take so long, milliseconds: a mirror node answers within 2 s, and the facilitator looks, too. */
+const LOOK_MS = 3_000
 
 /** Scheme `exact` on Hedera as the gate sees it: HBAR and tokens, verified locally, found through a mirror node. */
 export function createExactHederaScheme(options: {
@@ -42,7 +52,10 @@ export function createExactHederaScheme(options: {
 }): PaymentScheme {
   const { accounts, clock = systemClock, mirror, networks } = options
   const feeFloor = createFeeFloor({ mirror, clock })
+  const tokens = createTokenJudge({ mirror, clock })
   const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
+  const hasLanded = async (payment: VerifiedPayment): Promise<boolean> =>
+    (await findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() })).kind === 'landed'
   return {
     scheme: 'exact',
     networks,
@@ -54,17 +67,20 @@ export function createExactHederaScheme(options: {
         marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() }),
+    async canPay(payment, aheadAmount = 0n) {
+      const { amount, asset, payer } = payment
+      if (asset === HBAR_ASSET) return true
+      const look = async (): Promise<boolean> =>
+        (await tokens.holds(payer, asset, amount + aheadAmount)) || (await hasLanded(payment))
+      return (await inTime(clock, look())) ?? true
+    },
     async foreseeRefusal(payment) {
       if (payment.asset === HBAR_ASSET) return undefined
-      try {
-        const reason = await judgeTokenPayment(mirror, payment)
-        if (reason === undefined) return undefined
-        const finding = await findHederaPayment(payment, { mirror, nowSeconds: nowSeconds() })
-        return finding.kind === 'landed' ? undefined : reason
-      } catch (error) {
-        if (error instanceof LedgerUnavailable) return undefined
-        throw error
+      const look = async (): Promise<RefusalReason | undefined> => {
+        const reason = await tokens.foreseeRefusal(payment)
+        return reason === undefined || (await hasLanded(payment)) ? undefined : reason
       }
+      return await inTime(clock, look())
     },
     mayResubmit: (payment) => nowSeconds() <= payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS,
     async isUntraced({ nonce }, pastSeconds) {
@@ -76,6 +92,21 @@ export function createExactHederaScheme(options: {
       const id = parseTransactionId(transaction)
       return id !== undefined && canonicalTransactionId(id) === payment.nonce
     },
+  }
+}
+
+/** What a look at the ledger found in time; undefined if it took too long or the ledger is unavailable. */
+async function inTime<Found>(clock: Clock, look: Promise<Found>): Promise<Found | undefined> {
+  const found = look.catch((error: unknown) => {
+    if (error instanceof LedgerUnavailable) return undefined
+    throw error
+  })
+  const tooSlow = Promise.withResolvers<undefined>()
+  const cancel = clock.after(LOOK_MS, () => tooSlow.resolve(undefined))
+  try {
+    return await Promise.race([found, tooSlow.promise])
+  } finally {
+    cancel()
   }
 }
 
@@ -117,9 +148,9 @@ export async function findHederaPayment(
 function isRecordFor(record: LedgerRecord, payment: VerifiedPayment): boolean {
   const { amount, asset, memo, payer, payTo } = payment
   const net = netByAccount(record, asset)
-  const given = -(net.get(payer) ?? 0n)
-  const isGiven = asset === HBAR_ASSET ? given === amount : given >= amount
-  return net.get(payTo) === amount && isGiven && record.memo === memo
+  const debited = -(net.get(payer) ?? 0n)
+  const isDebited = asset === HBAR_ASSET ? debited === amount : debited >= amount
+  return net.get(payTo) === amount && isDebited && record.memo === memo
 }
 
 /** In HBAR, such as `0.5 HBAR`, or in tinybar; the network is CAIP-2, such as `hedera:testnet`. */
@@ -130,12 +161,16 @@ type HbarPrice = { readonly network: string; readonly token?: undefined } & (
 
 function readTinybar(terms: HbarPrice): bigint {
   if ('amountTinybar' in terms) {
-    if (terms.amountTinybar > 0n) return terms.amountTinybar
-    throw badArgument('amountTinybar', terms.amountTinybar, 'an amount above 0')
+    if (isAmount(terms.amountTinybar)) return terms.amountTinybar
+    throw badArgument(
+      'amountTinybar',
+      terms.amountTinybar,
+      `tinybar above 0, in ${AMOUNT_BITS} bits`,
+    )
   }
   const [, amount = ''] = /^(\S+) HBAR$/.exec(terms.price) ?? []
   const tinybar = parseHbar(amount)
-  if (tinybar !== undefined && tinybar > 0n) return tinybar
+  if (tinybar !== undefined && isAmount(tinybar)) return tinybar
   throw badArgument('price', terms.price, "an amount of HBAR above 0 such as '0.5 HBAR'")
 }
 
@@ -196,20 +231,20 @@ export class ExactHederaServer implements SchemeNetworkServer {
   }
 
   /**
-   * Accepts `{ asset, amount }` in base units, or dollars such as `$0.01`. Throws RangeError for any other price, and for more
-   * decimals than the token has.
+   * Accepts `{ asset, amount }` in base units, or dollars such as `$0.01`. Throws RangeError for any other price, for more decimals
+   * than the token has, and for what nobody could pay.
    */
   async parsePrice(price: Price, network: Network): Promise<AssetAmount> {
     if (typeof price === 'object') {
       const isKnown = this.getAssetDecimals(price.asset, network) !== undefined
-      if (isKnown && /^\d+$/.test(price.amount)) return price
+      if (isKnown && readAmount(price.amount) !== undefined) return price
       throw new RangeError(
         'a price on Hedera is { asset, amount } of HBAR (0.0.0) or a known token',
       )
     }
     const token = this.#tokens.find((candidate) => candidate.network === network)
     const units = token && parseTokens(String(price).replace(/^\$/, ''), token)
-    if (token === undefined || units === undefined) {
+    if (token === undefined || units === undefined || !isAmount(units)) {
       throw new RangeError('a price in dollars needs a token of that network with enough decimals')
     }
     return { asset: token.id, amount: units.toString() }

@@ -28,14 +28,14 @@ function stand() {
   return { clock, feeFloor, mirror }
 }
 
-test('X14: the least fee is twice the price of a transfer, of HBAR or of a token, at the network’s rate, read once an hour', async () => {
+test('X14: the least fee is twice the price of a transfer with two signatures, of HBAR or of a token with custom fees, at the network’s rate, read once an hour', async () => {
   const { clock, feeFloor, mirror } = stand()
-  expect(await feeFloor('0.0.0')).toBe(250_000n)
-  expect(await feeFloor('0.0.6001')).toBe(2_500_000n)
+  expect(await feeFloor('0.0.0')).toBe(500_000n)
+  expect(await feeFloor('0.0.6001')).toBe(5_250_000n)
   mirror.rate = 1_000_000_000n
-  expect(await feeFloor('0.0.0')).toBe(250_000n)
+  expect(await feeFloor('0.0.0')).toBe(500_000n)
   await clock.advanceMsSettled(HOUR_MS)
-  expect(await feeFloor('0.0.0')).toBe(20_000_000n)
+  expect(await feeFloor('0.0.0')).toBe(40_000_000n)
   expect(mirror.reads).toBe(2)
   mirror.rate = 10n ** 12n
   await clock.advanceMsSettled(HOUR_MS)
@@ -45,11 +45,11 @@ test('X14: the least fee is twice the price of a transfer, of HBAR or of a token
 test('X14: while the rate cannot be read the last one holds, and at first the lowest', async () => {
   const { clock, feeFloor, mirror } = stand()
   mirror.rate = undefined
-  expect([await feeFloor('0.0.0'), await feeFloor('0.0.0')]).toEqual([20_000n, 20_000n])
+  expect([await feeFloor('0.0.0'), await feeFloor('0.0.0')]).toEqual([40_000n, 40_000n])
   expect(mirror.reads).toBe(1)
   mirror.rate = 12_500_000n
   await clock.advanceMsSettled(60_000)
-  expect(await feeFloor('0.0.0')).toBe(250_000n)
+  expect(await feeFloor('0.0.0')).toBe(500_000n)
 })
 
 test('X14: a maxTransactionFee under the price of a transfer is refused', async () => {

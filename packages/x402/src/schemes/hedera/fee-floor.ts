@@ -3,17 +3,19 @@ import { LedgerUnavailable } from '../payment-scheme.ts'
 import { FEE_MAX_TINYBAR, HBAR_ASSET } from './hbar.ts'
 import type { MirrorNode } from './mirror-node.ts'
 
-/** The network's price of an HBAR transfer: a hundredth of a US cent (docs.hedera.com/networks/mainnet/fees). */
-const TRANSFERS_PER_CENT = 100n
-
-/** A transfer of a token costs as much as so many of HBAR: a tenth of a cent. */
-const TOKEN_TRANSFERS = 10n
+/**
+ * The network's prices in hundredths of a US cent (docs.hedera.com/networks/fees): a transfer of HBAR costs one, of a token with custom
+ * fees 20, and a second signature, such as the fee payer's, one more. A plain token costs half, but may be given fees at any time.
+ */
+const UNITS_PER_CENT = 100n
+const HBAR_UNITS = 2n
+const TOKEN_UNITS = 21n
 
 /** A payer must allow this many times that price: more signatures cost a little more, and the rate moves within the hour. */
 const MARGIN = 2n
 
-/** The floor until a rate has been read: that of one dollar per HBAR, the lowest floor of any likely rate. */
-const UNREAD_TINYBAR = 20_000n
+/** A cent until a rate has been read: at one dollar per HBAR, the lowest of any likely rate. */
+const UNREAD_TINYBAR = 1_000_000n
 
 /** The network sets its rate once an hour, milliseconds. */
 const KEPT_MS = 3_600_000
@@ -25,21 +27,22 @@ const RETRY_MS = 60_000
 export type FeeFloor = (asset: string) => Promise<bigint>
 
 /**
- * The least `maxTransactionFee` with which the network takes a transfer, tinybar, from its exchange rate (X14). Never throws
- * because of the mirror node: the last rate read stays in use.
+ * The least `maxTransactionFee` with which the network takes a transfer, tinybar, from its exchange rate (X14). What associating
+ * `payTo` costs is no part of it: the network charges that besides, whatever a payment allows. Never throws because of the mirror
+ * node: the last rate read stays in use.
  */
 export function createFeeFloor(options: {
   readonly mirror: Pick<MirrorNode, 'tinybarPerCent'>
   readonly clock: Clock
 }): FeeFloor {
   const { clock, mirror } = options
-  let floor = UNREAD_TINYBAR
+  let tinybarPerCent = UNREAD_TINYBAR
   let dueAtMs = Number.NEGATIVE_INFINITY
   let reading = Promise.resolve()
 
   const read = async (): Promise<void> => {
     try {
-      floor = (MARGIN * (await mirror.tinybarPerCent())) / TRANSFERS_PER_CENT
+      tinybarPerCent = await mirror.tinybarPerCent()
     } catch (error) {
       if (!(error instanceof LedgerUnavailable)) throw error
       dueAtMs = clock.unixMs() + RETRY_MS
@@ -52,7 +55,8 @@ export function createFeeFloor(options: {
       reading = read()
     }
     await reading
-    const needed = asset === HBAR_ASSET ? floor : floor * TOKEN_TRANSFERS
+    const units = asset === HBAR_ASSET ? HBAR_UNITS : TOKEN_UNITS
+    const needed = (MARGIN * units * tinybarPerCent) / UNITS_PER_CENT
     return needed < FEE_MAX_TINYBAR ? needed : FEE_MAX_TINYBAR
   }
 }

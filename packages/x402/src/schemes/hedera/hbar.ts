@@ -31,12 +31,15 @@ export const MEMO_BYTES_MAX = 100
 /** A node that exists on every Hedera network, and on local ledgers. */
 export const DEFAULT_NODE_ACCOUNT_IDS: readonly string[] = ['0.0.3']
 
-const HBAR_PATTERN = /^(\d{1,11})(?:\.(\d{1,8}))?$/
+const HBAR_PATTERN = /^(\d{1,11})(?:\.(\d+))?$/
 
 /** An amount for people: `1234567890n` tinybar is `12.3456789 HBAR`. Exact; negative amounts have a minus sign. */
 export function formatHbar(tinybar: bigint): string {
   const size = tinybar < 0n ? -tinybar : tinybar
-  const fraction = (size % TINYBAR_PER_HBAR).toString().padStart(8, '0').replace(/0+$/, '')
+  const fraction = (size % TINYBAR_PER_HBAR)
+    .toString()
+    .padStart(HBAR_DECIMALS, '0')
+    .replace(/0+$/, '')
   const whole = (size / TINYBAR_PER_HBAR).toString()
   return `${tinybar < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`} HBAR`
 }
@@ -48,6 +51,6 @@ export function formatHbar(tinybar: bigint): string {
  */
 export function parseHbar(text: string): bigint | undefined {
   const [, whole, fraction = ''] = HBAR_PATTERN.exec(text) ?? []
-  if (whole === undefined) return undefined
-  return BigInt(whole) * TINYBAR_PER_HBAR + BigInt(fraction.padEnd(8, '0'))
+  if (whole === undefined || fraction.length > HBAR_DECIMALS) return undefined
+  return BigInt(whole) * TINYBAR_PER_HBAR + BigInt(fraction.padEnd(HBAR_DECIMALS, '0'))
 }

@@ -1,6 +1,6 @@
 /** Fungible tokens of the network (HTS) as a price. */
 
-/** A token that stands for a dollar. */
+/** A token that a seller asks for: in dollars, if it stands for one, or in base units. */
 export type HederaToken = {
   /** CAIP-2, e.g. `hedera:testnet`. */
   readonly network: string

@@ -21,7 +21,12 @@ export {
 export { deriveEvmAddress } from './hedera-key.ts'
 export { hederaSigner } from './hedera-signer.ts'
 export { HEDERA_USDC, type HederaToken } from './hedera-token.ts'
-export { checkHederaToken, judgeTokenPayment, type TokenReader } from './judge-token-payment.ts'
+export {
+  checkHederaToken,
+  createTokenJudge,
+  type TokenJudge,
+  type TokenReader,
+} from './judge-token-payment.ts'
 export type { LedgerTransfer } from './ledger-record.ts'
 export { createMirrorNode, type LedgerTime, type MirrorNode } from './mirror-node.ts'
 export {

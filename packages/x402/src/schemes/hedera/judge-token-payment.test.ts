@@ -1,7 +1,7 @@
 /** X25: what the ledger says beforehand about a payment in a token. The reference's preflight cases are among these. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ScriptedMirror, scriptedMirror } from '../../testing/scripted-mirror.fixture.ts'
-import { checkHederaToken, judgeTokenPayment } from './judge-token-payment.ts'
+import { checkHederaToken, createTokenJudge } from './judge-token-payment.ts'
 
 const ASSET = '0.0.6001'
 const PAYER = '0.0.9001'
@@ -24,8 +24,14 @@ type Ledger = {
   readonly pages?: readonly (readonly Row[])[]
 }
 
+const PAYMENT = { amount: 1_000n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
 const TOKEN = { token_id: ASSET, type: 'FUNGIBLE_COMMON', decimals: '6', pause_status: 'UNPAUSED' }
-const HELD = { balance: 5_000, automatic_association: false, freeze_status: 'UNFROZEN' }
+const HELD = {
+  token_id: ASSET,
+  balance: 5_000,
+  automatic_association: false,
+  freeze_status: 'UNFROZEN',
+}
 const HOLDING = { ...HELD, kyc_status: 'NOT_APPLICABLE' }
 
 const list = (tokens: readonly Row[], next: string | null = null) => ({ tokens, links: { next } })
@@ -50,8 +56,7 @@ function answerAs(ledger: Ledger): void {
 /** Judges a payment of 1,000. */
 async function judge(ledger: Ledger): Promise<string | undefined> {
   answerAs(ledger)
-  const payment = { amount: 1_000n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
-  return await judgeTokenPayment(fixture.mirror, payment)
+  return await createTokenJudge(fixture).foreseeRefusal(PAYMENT)
 }
 
 const own = (name: string): string => `invalid_exact_hedera_payload_${name}`
@@ -64,6 +69,11 @@ test.each<[string, string | undefined, Ledger]>([
   ['a payer who holds exactly the amount', undefined, { payer: [{ ...HOLDING, balance: 1_000 }] }],
   ['a payer who holds less', 'insufficient_funds', { payer: [{ ...HOLDING, balance: 999 }] }],
   ['a payer who holds none', 'insufficient_funds', { payer: [] }],
+  [
+    'a payer who holds another token, which the node names unasked',
+    'insufficient_funds',
+    { payer: [{ ...HOLDING, token_id: '0.0.6002' }] },
+  ],
   [
     'a payer who holds more than JSON states exactly',
     undefined,
@@ -137,16 +147,47 @@ test('X25: a token that nobody knows', async () => {
     url.includes('/accounts/')
       ? { status: 200, body: '{"tokens":[]}' }
       : { status: 404, body: '{}' }
-  const payment = { amount: 1n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
-  expect(await judgeTokenPayment(fixture.mirror, payment)).toBe('invalid_asset')
+  expect(await createTokenJudge(fixture).foreseeRefusal(PAYMENT)).toBe('invalid_asset')
 })
 
 test('X25: a mirror node that does not answer decides nothing', async () => {
   fixture.answer({}, 500)
-  const payment = { amount: 1n, asset: ASSET, payer: PAYER, payTo: PAY_TO }
-  await expect(judgeTokenPayment(fixture.mirror, payment)).rejects.toMatchObject({
+  await expect(createTokenJudge(fixture).foreseeRefusal(PAYMENT)).rejects.toMatchObject({
     name: 'LedgerUnavailable',
   })
+})
+
+test('X25: a receiver is asked about once in five seconds, a payer each time, and a failure is not kept', async () => {
+  const tokens = createTokenJudge(fixture)
+  const foreseeRefusal = () => tokens.foreseeRefusal(PAYMENT)
+  const reads = async (times = 1): Promise<number> => {
+    fixture.server.requests.length = 0
+    await Promise.all(Array.from({ length: times }, foreseeRefusal))
+    return fixture.server.requests.length
+  }
+  answerAs({})
+  expect([await reads(3), await reads()]).toEqual([2 + 3, 1])
+  fixture.clock.advanceMs(5_000)
+  expect(await reads()).toBe(3)
+  fixture.clock.advanceMs(5_000)
+  fixture.answer({}, 500)
+  await expect(foreseeRefusal()).rejects.toThrow('answered 500')
+  answerAs({})
+  expect(await foreseeRefusal()).toBeUndefined()
+})
+
+test('X25: of a payTo with too many tokens to count nothing is assumed, and a node that pages for ever is left', async () => {
+  const pages = Array.from({ length: 9 }, () => Array.from({ length: 100 }, () => HOLDING))
+  fixture.server.requests.length = 0
+  expect(await judge({ payTo: [], autoAssociations: 5, pages })).toBe(own('pay_to_not_associated'))
+  expect(fixture.server.requests.length).toBe(3 + 1 + 3)
+  fixture.server.answer = (_body, url) => ({
+    status: 200,
+    body: JSON.stringify(url.includes('/accounts/') ? list([], url) : TOKEN),
+  })
+  fixture.server.requests.length = 0
+  expect(await createTokenJudge(fixture).holds(PAYER, ASSET, 1n)).toBe(false)
+  expect(fixture.server.requests.length).toBe(3)
 })
 
 test.each<[string, Ledger, object]>([

@@ -34,7 +34,7 @@ export const tokenSchema = z
     isPaused: json.pause_status === 'PAUSED',
     treasury: json.treasury_account_id ?? undefined,
     /** Nobody takes it unasked: its issuer has to agree to each holder. */
-    isGranted: json.freeze_default === true || (json.kyc_key ?? null) !== null,
+    needsGrant: json.freeze_default === true || (json.kyc_key ?? null) !== null,
     fixedFees: json.custom_fees?.fixed_fees ?? [],
     fractionalFees: json.custom_fees?.fractional_fees ?? [],
   }))
@@ -45,12 +45,14 @@ export const holdingsSchema = z.object({
   tokens: z.array(
     z
       .object({
+        token_id: z.string(),
         balance: unitsSchema,
         automatic_association: z.boolean().nullish(),
         freeze_status: z.string().nullish(),
         kyc_status: z.string().nullish(),
       })
       .transform((json) => ({
+        tokenId: json.token_id,
         balance: json.balance,
         isAutomatic: json.automatic_association ?? false,
         /** Frozen, or without the token's KYC: it neither gives nor takes. */

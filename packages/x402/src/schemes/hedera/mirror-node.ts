@@ -25,6 +25,12 @@ import { mirrorTransactionId, parseTransactionId } from './transaction-id.ts'
 /** Transactions per page; the most that mirror nodes return. */
 const PAGE_SIZE = 100
 
+/** Pages of an account's tokens that are read: a payment waits for them. */
+const HOLDING_PAGES_MAX = 3
+
+/** Tokens of an account that are read at most. */
+export const HOLDINGS_MAX = HOLDING_PAGES_MAX * PAGE_SIZE
+
 /**
  * Kinds of transactions by which somebody pays, without those that create an account or that the network makes by itself.
  */
@@ -56,6 +62,7 @@ const accountSchema = z
       .catch(undefined),
     key: keySchema.nullish(),
     max_automatic_token_associations: z.int().nullish(),
+    receiver_sig_required: z.boolean().nullish(),
   })
   .transform(({ account: accountId, balance, deleted, evm_address: evmAddress, key, ...json }) => ({
     /** `shard.realm.num`. */
@@ -65,6 +72,8 @@ const accountSchema = z
     /** Null for a hollow account, whose first signature supplies its key. */
     key: key ?? null,
     isDeleted: deleted ?? false,
+    /** Nobody pays it without its own signature. */
+    ...(json.receiver_sig_required && { mustSign: true }),
     /** As the mirror node knew it seconds ago; absent if the node does not say. */
     ...(balance && { balanceTinybar: balance.balance }),
     /** How many tokens it takes unasked: −1 any number, absent none. */
@@ -154,11 +163,12 @@ export function createMirrorNode(options: MirrorReaderOptions) {
     async token(tokenId: string): Promise<LedgerToken | undefined> {
       return await read(`/api/v1/tokens/${tokenId}`, tokenSchema, { absent: [400, 404] })
     },
-    /** What an account holds of a token, or of every token that it is associated with. */
+    /** What an account holds of a token, or of every token that it is associated with, up to HOLDINGS_MAX. */
     async *holdings(accountId: string, tokenId?: string): AsyncGenerator<TokenHolding> {
       const wanted = tokenId === undefined ? `limit=${PAGE_SIZE}` : `token.id=${tokenId}`
       const first = `/api/v1/accounts/${accountId}/tokens?${wanted}`
-      for await (const { tokens } of readPages(read, first, holdingsSchema)) yield* tokens
+      const pages = { schema: holdingsSchema, pagesMax: HOLDING_PAGES_MAX }
+      for await (const { tokens } of readPages(read, first, pages)) yield* tokens
     },
     /** All records of a transaction id, in either spelling: its own, its duplicates' and its children's. */
     async transaction(transactionId: string): Promise<readonly LedgerRecord[]> {
@@ -207,7 +217,7 @@ async function* readRecords(
 ): AsyncGenerator<LedgerRecord> {
   const search = new URLSearchParams({ ...query, order: 'asc', limit: String(PAGE_SIZE) })
   const first = `/api/v1/transactions?${search.toString()}`
-  for await (const { transactions } of readPages(read, first, transactionsSchema))
+  for await (const { transactions } of readPages(read, first, { schema: transactionsSchema }))
     yield* transactions
 }
 
@@ -261,7 +271,7 @@ async function* readLogs(read: Read, wanted: WantedLogs): AsyncGenerator<Contrac
       ['limit', String(PAGE_SIZE)],
     ])
     const first = `/api/v1/contracts/${address}/results/logs?${search.toString()}`
-    for await (const { logs } of readPages(read, first, logsSchema)) yield* logs
+    for await (const { logs } of readPages(read, first, { schema: logsSchema })) yield* logs
     after = `${until}.000000000`
   }
 }

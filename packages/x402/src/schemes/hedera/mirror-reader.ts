@@ -66,10 +66,10 @@ type Paged = { readonly links?: { readonly next?: string | null | undefined } | 
 export async function* readPages<Schema extends z.ZodType<Paged>>(
   read: Read,
   first: string,
-  schema: Schema,
+  { schema, pagesMax = PAGES_MAX }: { readonly schema: Schema; readonly pagesMax?: number },
 ): AsyncGenerator<z.output<Schema>> {
   let path: string | undefined = first
-  for (let page = 0; page < PAGES_MAX && path !== undefined; page += 1) {
+  for (let page = 0; page < pagesMax && path !== undefined; page += 1) {
     const answer: z.output<Schema> | undefined = await read(path, schema)
     if (answer === undefined) return
     yield answer

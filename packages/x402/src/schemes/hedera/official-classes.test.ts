@@ -177,6 +177,11 @@ describe('X12: the official server and facilitator classes accept our scheme unc
       '$x',
       { asset: '0.0.6', amount: '1' },
       { asset: '0.0.5', amount: '1.0' },
+      // Nothing, and what no mirror node states exactly: verify refuses both.
+      '$0',
+      '$90071992547409.92',
+      { asset: '0.0.0', amount: '0' },
+      { asset: '0.0.0', amount: '9007199254740992' },
     ])
       await expect(local.parsePrice(price, NETWORK)).rejects.toThrow(RangeError)
     await expect(server.parsePrice('$1', 'hedera:previewnet')).rejects.toThrow(RangeError)

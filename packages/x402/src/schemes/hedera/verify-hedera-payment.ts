@@ -36,6 +36,16 @@ export const SUBMIT_MARGIN_SECONDS = 5
 /** A mirror node states amounts as JSON numbers, of which only those in so many bits are exact. */
 export const AMOUNT_BITS = 53
 const AMOUNT = /^[1-9]\d{0,18}$/
+
+/** Whether so many base units can be asked for, and paid. */
+export const isAmount = (units: bigint): boolean => units > 0n && units < 1n << BigInt(AMOUNT_BITS)
+
+/** Base units as a requirement spells them; undefined for what nobody could pay. */
+export function readAmount(text: string): bigint | undefined {
+  const units = AMOUNT.test(text) ? BigInt(text) : undefined
+  return units !== undefined && isAmount(units) ? units : undefined
+}
+
 /** Nothing else is passed on to a facilitator, whose own parser might stumble over it. */
 const payloadSchema = z.strictObject({ transaction: z.string() })
 
@@ -85,13 +95,12 @@ type Wanted = {
 }
 
 function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
-  const { amount, asset, extra, network, payTo, scheme } = requirement
+  const { asset, extra, network, payTo, scheme } = requirement
   if (scheme !== 'exact') return refused('unsupported_scheme')
   if (!network.startsWith('hedera:')) return refused('network_mismatch')
   if (!isAccountId(asset)) return refused('invalid_asset')
-  if (!AMOUNT.test(amount) || BigInt(amount) >> BigInt(AMOUNT_BITS) > 0n) {
-    return refused('invalid_amount')
-  }
+  const amount = readAmount(requirement.amount)
+  if (amount === undefined) return refused('invalid_amount')
   const method = extra['assetTransferMethod'] ?? 'cryptoTransfer'
   if (method !== 'cryptoTransfer') {
     return refused('invalid_exact_hedera_unsupported_asset_transfer_method')
@@ -101,7 +110,7 @@ function readRequirement(requirement: PaymentRequirement): Wanted | Refusal {
     return refused('invalid_exact_hedera_payload_missing_fee_payer')
   }
   if (!isAccountId(payTo)) return refused('invalid_exact_hedera_payload_pay_to')
-  return { network, asset, amount: BigInt(amount), payTo, feePayer }
+  return { network, asset, amount, payTo, feePayer }
 }
 
 /** Judges everything but the transfer list and expiry, which the caller judges last. */
@@ -148,7 +157,7 @@ const refusalsFor = ({ asset }: Wanted) => (asset === HBAR_ASSET ? HBAR_REFUSALS
 const addUp = (lines: readonly TransferLine[]): bigint =>
   lines.reduce((total, line) => total + line.amount, 0n)
 
-/** Refuses lines of any asset but the required one. */
+/** Refuses lines of any asset but the required one, HBAR that does not add up, and HBAR of the fee payer. */
 function judgeAssets(lines: readonly TransferLine[], wanted: Wanted): RefusalReason | undefined {
   const hbar = lines.filter(({ asset }) => asset === HBAR_ASSET)
   if (addUp(hbar) !== 0n) return 'invalid_exact_hedera_payload_hbar_sum_non_zero'
