@@ -83,6 +83,23 @@ describe('A11: several recorders', () => {
     expect(await bench.currentOutcome(waiting)).toEqual({ kind: 'unavailable' })
   })
 
+  test('A11: what is counted for a call that waited in vain is the agent’s next call, or goes back', async () => {
+    start({ quota: 20, recorderCount: 2 })
+    bench.ledger.receiptLagMs = 30_000
+    const inVain = [bench.recorder.record(bench.call()), bench.recorder.record(bench.call())]
+    await bench.clock.advanceMsSettled(20_000)
+    for (const call of inVain)
+      expect(await bench.currentOutcome(call)).toEqual({ kind: 'unavailable' })
+    const next = bench.recorder.record(bench.call())
+    await bench.clock.advanceMsSettled(15_000)
+    await bench.recordedHash(next)
+    bench.ledger.receiptLagMs = 0
+    const closing = bench.recorder.close()
+    await bench.clock.advanceMsSettled(5_000)
+    await closing
+    expect(bench.chain.used).toBe(1)
+  })
+
   test('A11: what names a window closed over 60 s ago counts against no quota', async () => {
     bench.chain.closedWindows.add(`${agentAddress(1)}/${WINDOW_END_SECONDS}`)
     await bench.recordedHash(bench.recorder.record(bench.call()))

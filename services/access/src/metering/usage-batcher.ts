@@ -190,7 +190,9 @@ export class UsageBatcher {
     if (entries.length === 0) return
     const transaction = queue.add({ entries })
     for (const entry of entries) entry.transaction = transaction
-    for (const { pending } of entries) for (const call of pending) call.signed(transaction.hash)
+    for (const entry of entries)
+      for (const call of entry.pending)
+        call.signed(transaction.hash, () => leases.unused(entry, call))
   }
 
   /** Reads what signing needs, until it succeeds. */

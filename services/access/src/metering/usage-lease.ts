@@ -1,12 +1,11 @@
 /**
  * Calls, and the entries that count them. Leases (A18): an entry counts the next calls of its agent's window in advance, and
  * each of them is answered with that entry's transaction. This file says how many it counts, which calls a lease covers, and
- * when unused ones go back. A
- * window never has more unused leased calls than its longest lease, and a lease serves no other window. Within it leases never
- * get shorter, and where one process records nothing goes back before SIGTERM: so any use of a window takes as many entries
- * as its whole quota at most. Where several record, calls go back only as far as that bound holds for each process, and
- * one that has made them all leaves the rest to the others. Only calls that a receipt shows as counted go back: a failed
- * transaction leaves nothing to give back.
+ * when unused ones go back. A window never has more unused leased calls than its longest lease, besides those for which
+ * callers waited in vain (A11), and a lease serves no other window. Within it leases never get shorter, and where one process
+ * records nothing goes back before SIGTERM: so any use of a window takes as many entries as its whole quota at most. Where
+ * several record, calls go back only as far as that bound holds for each process, and one that has made them all leaves the
+ * rest to the others. Only calls that a receipt shows as counted go back: a failed transaction leaves nothing to give back.
  */
 import { type Clock, getOrMake } from '@tallystick/service-kit'
 import type { Transaction } from '../transactions/transaction.ts'
@@ -91,11 +90,13 @@ export class PendingCall {
     this.#startTimer(this.#unsealedUntilMs - this.#clock.unixMs(), () => this.#onExpired(this))
   }
 
-  /** Its transaction is signed: the call is answered, or waits at most 20 s for the receipt (A11). */
-  signed(transactionHash: string): void {
-    if (this.waitsForReceipt)
-      this.#startTimer(RECEIPT_WAIT_MS, () => this.settle({ kind: 'unavailable' }))
-    else this.settleRecorded(transactionHash)
+  /** Its transaction is signed: the call is answered, or waits at most 20 s for the receipt (A11), then `onInVain` is called. */
+  signed(transactionHash: string, onInVain: () => void): void {
+    if (!this.waitsForReceipt) return this.settleRecorded(transactionHash)
+    this.#startTimer(RECEIPT_WAIT_MS, () => {
+      this.settle({ kind: 'unavailable' })
+      onInVain()
+    })
   }
 
   #startTimer(ms: number, run: () => void): void {
@@ -222,8 +223,19 @@ export class UsageLeases {
     entry.window.change({ kind: 'lease', calls: entry.unusedCalls, isBehind })
     if (entry.unusedCalls === 0) return
     this.#recent.add(entry.window)
+    this.#keep(entry)
+  }
+
+  #keep(entry: SealedEntry): void {
     getOrMake(this.#open, entry.window, () => []).push(entry)
     this.#cancelSweep ??= this.#options.clock.after(FORGET_SWEEP_MS, () => this.#sweep())
+  }
+
+  /** The call waited in vain for the receipt of its entry: what that counts for it is unused (A11). */
+  unused(entry: SealedEntry, pending: PendingCall): void {
+    entry.pending.splice(entry.pending.indexOf(pending), 1)
+    if (entry.unusedCalls === 0) this.#keep(entry)
+    entry.unusedCalls += 1
   }
 
   /** Answers the call from its window's lease or, near a shared quota's end, keeps it for the receipt; false when no lease
@@ -239,7 +251,7 @@ export class UsageLeases {
     pending.waitsForReceipt = isNearEnd(state) && !lease.isCounted
     if (pending.waitsForReceipt) lease.pending.push(pending)
     this.#options.totals.acceptedCallsTotal += 1
-    pending.signed(lease.transactionHash)
+    pending.signed(lease.transactionHash, () => this.unused(lease, pending))
     if (isScarce(state) && mayGiveBack(state, this.#countReturnable(window)))
       this.#giveBack([window])
     return true

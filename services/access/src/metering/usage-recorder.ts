@@ -20,7 +20,7 @@
  * - no receipt ever: given up after 2 minutes in the agent's favour; 64 unreceipted batches stop the sender;
  * - reads that show calls whose receipts are not here yet: receipts are fetched first, so that no call counts twice;
  * - a lease that is not counted ends; calls answered with it are in the agent's favour;
- * - several recorders: a call whose receipt takes over 20 s is unavailable, though the ledger may count it yet;
+ * - several recorders: a call whose receipt takes over 20 s is unavailable; if the ledger counts it yet, that is the agent's next;
  * - a kill loses at most what was not sent, in the agent's favour, and its unused leases, 5 % of a quota at most.
  */
 
