@@ -180,6 +180,25 @@ describe('X25: what would fail or fall short is refused before anything is done 
   })
 })
 
+test.each(['a token', 'HBAR'])(
+  'X14: a balance of %s for one payment sends one to consensus, however many arrive at once',
+  async (kind) => {
+    const from = await fixture.open(-1)
+    await fixture.fund(dollars, from, 10_000)
+    const { cent } = await fixture.sell(dollars, seller)
+    const hbar = { ...cent, asset: '0.0.0', amount: '700000000' }
+    const accepted = (kind === 'HBAR' ? hbar : cent) as PaymentRequirements
+    const payloads = await Promise.all(
+      Array.from({ length: 8 }, () => ourScheme(from).createPaymentPayload(2, accepted)),
+    )
+    const settled = await Promise.all(
+      payloads.map(({ payload }) => fixture.settle({ x402Version: 2, accepted, payload })),
+    )
+    const reasons = settled.map(({ errorReason = 'settled' }) => errorReason)
+    expect(reasons.toSorted()).toEqual([...Array(7).fill('insufficient_funds'), 'settled'])
+  },
+)
+
 describe('X25: custom fees that the payer pays besides', () => {
   test('a fraction: payTo gets the amount', async () => {
     const collector = await fixture.open(-1)

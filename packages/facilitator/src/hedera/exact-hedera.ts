@@ -41,7 +41,8 @@ type ExactHederaOptions = FacilitatorLimits & {
 /** Builds the facilitator side of `exact` on one Hedera network. */
 export function createExactHedera(options: ExactHederaOptions): ExactFacilitator {
   const { accounts, clock, feeFloor, feePayer, mirror, network } = options
-  const parts = { ...options, tokens: createTokenJudge({ mirror, clock }) }
+  const tokens = createTokenJudge({ mirror, clock })
+  const parts = { ...options, tokens, underWay: new Map<string, VerifiedPayment>() }
   return createExactFacilitator(
     {
       network,
@@ -64,7 +65,19 @@ export function createExactHedera(options: ExactHederaOptions): ExactFacilitator
   )
 }
 
-type Parts = ExactHederaOptions & { readonly tokens: TokenJudge }
+type Parts = ExactHederaOptions & {
+  readonly tokens: TokenJudge
+  /** Payments that were handed to the network and are not concluded, by their ids. */
+  readonly underWay: Map<string, VerifiedPayment>
+}
+
+/** What a payer's other payments under way may still take from its balance. */
+function amountAhead({ underWay }: Parts, { asset, id, payer }: VerifiedPayment): bigint {
+  let sum = 0n
+  for (const other of underWay.values())
+    if (other.id !== id && other.payer === payer && other.asset === asset) sum += other.amount
+  return sum
+}
 
 function makeOrder(options: Parts, payment: VerifiedPayment, payload: unknown): Order {
   const { transaction } = payload as { transaction: string }
@@ -75,15 +88,24 @@ function makeOrder(options: Parts, payment: VerifiedPayment, payload: unknown): 
     duplicate: duplicateEnd(payment),
     preflight: () => preflight(options, payment),
     async submit() {
-      const refusal = await preflight(options, payment)
-      if (refusal !== undefined) return refusal
-      const submission = await options.consensus.submit(transactionList)
-      if (submission === 'duplicate') return duplicateEnd(payment)
-      return 'hash' in submission ? { ...submission, transaction: nonce } : submission
+      const aheadAmount = amountAhead(options, payment)
+      options.underWay.set(payment.id, payment)
+      let isSubmitted = false
+      try {
+        const refusal = await preflight(options, payment, aheadAmount)
+        if (refusal !== undefined) return refusal
+        const submission = await options.consensus.submit(transactionList)
+        if (submission === 'duplicate') return duplicateEnd(payment)
+        isSubmitted = 'hash' in submission
+        return 'hash' in submission ? { ...submission, transaction: nonce } : submission
+      } finally {
+        if (!isSubmitted) options.underWay.delete(payment.id)
+      }
     },
     isRepeatable: true,
     async conclude(hashes) {
       const outcome = await options.consensus.outcome(nonce)
+      options.underWay.delete(payment.id)
       if ('status' in outcome) return judgeRecord(outcome, { payment, hashes })
       const { cause } = outcome
       return { outcome: 'pending', reason: 'settlement_pending', transaction: nonce, cause }
@@ -95,13 +117,14 @@ function makeOrder(options: Parts, payment: VerifiedPayment, payload: unknown): 
 async function preflight(
   { accounts, balances, tokens }: Parts,
   payment: VerifiedPayment,
+  aheadAmount = 0n,
 ): Promise<SettlementEnd | undefined> {
   const { amount, asset, payer, payTo } = payment
   const isHbar = asset === HBAR_ASSET
   const [balance, receiver, problem] = await Promise.all([
     isHbar ? balances(payer) : undefined,
     accounts.account(payTo),
-    isHbar ? undefined : tokens.foreseeRefusal(payment),
+    isHbar ? undefined : tokens.foreseeRefusal(payment, aheadAmount),
   ])
   const isAbsent = receiver === undefined || receiver.isDeleted
   if (isAbsent || receiver.mustSign === true) {
@@ -111,7 +134,7 @@ async function preflight(
   }
   if (problem !== undefined) return { outcome: 'refused', reason: problem }
   // An unreadable balance is left to consensus to judge.
-  return balance !== undefined && balance < amount
+  return balance !== undefined && balance < amount + aheadAmount
     ? { outcome: 'refused', reason: 'insufficient_funds' }
     : undefined
 }

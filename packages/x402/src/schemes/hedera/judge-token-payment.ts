@@ -101,9 +101,12 @@ export function createTokenJudge(options: {
   return {
     /**
      * Why a payment would fail, or fall short, at consensus, if the ledger knows a reason; a mirror node lags by seconds. What custom
-     * fees cost the payer besides is left to consensus.
+     * fees cost the payer besides is left to consensus. `aheadAmount` is what the payer's other payments may still take.
      */
-    async foreseeRefusal(payment: TokenPayment): Promise<RefusalReason | undefined> {
+    async foreseeRefusal(
+      payment: TokenPayment,
+      aheadAmount = 0n,
+    ): Promise<RefusalReason | undefined> {
       const { amount, asset, payer } = payment
       const [receiver, holding] = await Promise.all([
         receiverFor(payment),
@@ -111,7 +114,8 @@ export function createTokenJudge(options: {
       ])
       if (receiver.kind === 'unpayable') return receiver.reason
       if (holding?.isFrozen) return 'invalid_exact_hedera_payload_token_frozen'
-      return holding === undefined || holding.balance < amount ? 'insufficient_funds' : undefined
+      const { balance = -1n } = holding ?? {}
+      return balance < amount + aheadAmount ? 'insufficient_funds' : undefined
     },
     /** Whether a payer holds that many base units of a token. */
     async holds(payer: string, asset: string, units: bigint): Promise<boolean> {
