@@ -220,9 +220,9 @@ export class PostgresConnection {
       }
     }
     try {
-      // In one flight: only a lost connection makes a BEGIN fail, and then what follows fails with it.
-      const begin = beginPostgres({ durability, losses: isAgain ? 1 : 0 })
-      const [, result] = await Promise.all([line.run(begin), ran()])
+      // Before all else: behind a BEGIN that the server refused, say because somebody cancelled it, each statement commits by itself.
+      await line.run(beginPostgres({ durability, losses: isAgain ? 1 : 0 }))
+      const result = await ran()
       // What the first attempt committed may not have reached the standby.
       if (isAgain) await line.ask(MAKE_OWN)
       await line.commit()

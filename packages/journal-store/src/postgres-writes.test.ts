@@ -1,7 +1,8 @@
 import { computeRoot } from '@tallystick/hashchain'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { POSTGRES_DIARIES, useDiaries } from './diaries-postgres.fixture.ts'
 import { countNote as count, NotesUnavailable } from './notes-store.fixture.ts'
+import { PostgresLine } from './postgres-line.ts'
 import { postgresMissing } from './postgres-server.fixture.ts'
 import { openPostgresStoreReader } from './postgres-store.ts'
 import { hashText } from './store.contract.ts'
@@ -99,6 +100,16 @@ describe.skipIf(postgresMissing !== undefined)(
       await expect(refused).rejects.toThrow(NotesUnavailable)
       expect(runs).toEqual(['wrong', 'early', 'refused'])
       expect(await store().writeRows((query) => query('SELECT FROM diaries.writers'))).toEqual([])
+    })
+
+    it('S12: of a transaction whose BEGIN the server refuses nothing is stored: it does not run', async () => {
+      const refusal: unknown = await sql('SELECT 1/0').catch((error: unknown) => error)
+      vi.spyOn(PostgresLine.prototype, 'run').mockRejectedValueOnce(refusal)
+      await expect(
+        store().writeRows((query) => query("INSERT INTO diaries.writers VALUES ('ann', 0)")),
+      ).rejects.toThrow(/cannot be used: division by zero/)
+      vi.restoreAllMocks()
+      expect(await sql('SELECT FROM diaries.writers')).toEqual([])
     })
 
     it('a reader beside a running store sees what is committed, and appends nothing', async () => {
