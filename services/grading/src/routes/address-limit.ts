@@ -1,5 +1,11 @@
-/** How much free work one address may ask for in a minute. */
-import { BoundedMap, type Clock, type ErrorAnswer, MINUTE_MS } from '@tallystick/service-kit'
+/** How much free work one address, or one IPv6 /64, may ask for in a minute. */
+import {
+  BoundedMap,
+  type Clock,
+  clientNetwork,
+  type ErrorAnswer,
+  MINUTE_MS,
+} from '@tallystick/service-kit'
 import { errorAnswer } from '../errors.ts'
 
 /** Addresses remembered; beyond that, the oldest are forgotten. */
@@ -22,9 +28,10 @@ export function createAddressLimit(
   )
   return (address, cost) => {
     const now = clock.unixMs()
-    const known = addresses.get(address)
+    const client = clientNetwork(address)
+    const known = addresses.get(client)
     if (known === undefined || now - known.sinceMs >= MINUTE_MS) {
-      addresses.set(address, { sinceMs: now, spent: cost })
+      addresses.set(client, { sinceMs: now, spent: cost })
       return undefined
     }
     known.spent += cost

@@ -305,6 +305,18 @@ T-1001,2026-06-02,Everton v Fulham,Everton,4.2,2.00`
     expect(refused).toHaveLength(100)
   })
 
+  test('G12: the addresses of one IPv6 /64 are one client', () => {
+    const { clock, grader, store } = fixture
+    const free = { countProcesses: () => 1, cpuMs: () => 0 }
+    const longWork = createLongWork({ slates: grader, store, ...free })
+    const { refusalOf } = createCoverageLook({ clock, longWork, store, ...free })
+    const asked = Array.from({ length: 1_500 }, (_, at) =>
+      refusalOf({ address: `2001:db8::${at.toString(16)}`, bytes: 0 }),
+    )
+    expect(asked.filter(Boolean)).toHaveLength(300)
+    expect(refusalOf({ address: '2001:db8:0:1::1', bytes: 0 })).toBeUndefined()
+  })
+
   test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {
     fixture.clock.advanceMs(60_000)
     const ask = (remoteAddress: string) =>
