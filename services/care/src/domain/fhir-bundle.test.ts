@@ -9,7 +9,11 @@ import type { Bundle, DocumentReference, Provenance, SearchParameter } from '@me
 import { MockClient } from '@medplum/mock'
 import { Fhir } from 'fhir'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { makeStoreFolder, type StoreFolder } from '../adapters/records/sqlite-store.fixture.ts'
+import {
+  makeStoreFolder,
+  type StoreFolder,
+  tamperEntry,
+} from '../adapters/records/sqlite-store.fixture.ts'
 import { storeRecord } from '../adapters/records/sqlite-store-samples.fixture.ts'
 import type { NewRecord } from './care-record.ts'
 import { type FhirBundleType, fhirBundle } from './fhir-bundle.ts'
@@ -54,6 +58,18 @@ const fillStore = async (): Promise<void> => {
   for (const value of ['One tablet.', 'Zwei Tabletten – früh 💊.', 'Three.']) await add({ value })
   await add({ domain: 'plan', audience: 'assistant', value: 'internal', authorLabel: '' })
   await add({ patient: 'ben', staleAfter: '2027-01-01T00:00:00Z', priority: 0.5 })
+}
+
+const breakTea = async (version: number): Promise<void> => {
+  await store.close()
+  const slot = { patient: 'ann', domain: 'tea', audience: 'user' } as const
+  await tamperEntry({
+    folder,
+    slot,
+    version,
+    change: (entry) => entry.replace(/Zwei|Three/, 'No'),
+  })
+  store = await folder.open()
 }
 
 describe('an export as a FHIR R4 bundle', () => {
@@ -166,6 +182,33 @@ describe('an export as a FHIR R4 bundle', () => {
       expect(activity?.coding?.[0]?.code).toBe(previous === undefined ? 'CREATE' : 'UPDATE')
       expect(meta?.tag?.[0]?.code).toBe(hashOf(document))
     }
+  })
+
+  test('a version whose predecessor is broken names it by its hash alone: a server refuses a reference to nothing', async () => {
+    await fillStore()
+    await breakTea(2)
+    const bundle = await exported()
+    const urls = new Set((bundle.entry ?? []).map(({ fullUrl }) => fullUrl))
+    expect(urls.size).toBe(8)
+    const replacing = documentsOf(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
+    expect(replacing.map(textOf)).toEqual(['Three.'])
+    const { reference, identifier } = replacing[0]?.relatesTo?.[0]?.target ?? {}
+    expect({ reference, system: identifier?.system }).toEqual({ system: HASHES })
+    expect(judge(bundle)).toMatchObject({ valid: true })
+  })
+
+  test('a version is not current because the one that replaced it is broken', async () => {
+    await fillStore()
+    await breakTea(3)
+    const documents = documentsOf(await exported())
+    const tea = documents.filter(
+      ({ subject, type }) => subject?.identifier?.value === 'ann' && type?.text === 'tea',
+    )
+    expect(tea.map(({ status }) => status)).toEqual(['superseded', 'superseded'])
+  })
+
+  test.each(types)('a %s of no records has no entries: FHIR has no empty lists', async (type) => {
+    expect(await exported(type)).toEqual({ resourceType: 'Bundle', type })
   })
 
   test('internal records are tagged and restricted; no other is', async () => {

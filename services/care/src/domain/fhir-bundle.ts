@@ -37,24 +37,37 @@ const systemsOf = (baseUrl: string) => ({
 
 type Systems = ReturnType<typeof systemsOf>
 
-/** Records of an export. Broken versions are left out, as in every answer: `care verify` on an export names them. */
-async function* recordsIn(lines: AsyncIterable<string>): AsyncGenerator<CareRecord> {
+/**
+ * Versions of an export, with the URI of their chain. One that is broken has no record: it is left out, as in every answer
+ * (`care verify` on an export names it), but the version before it holds no longer.
+ */
+async function* versionsIn(
+  lines: AsyncIterable<string>,
+): AsyncGenerator<{ readonly uri: string; readonly record: CareRecord | undefined }> {
   for await (const line of lines) {
     // Our own store's lines, just written.
     const exported = JSON.parse(line) as ExportLine
+    if (exported.kind !== 'version' && exported.kind !== 'broken') continue
+    const slot = parseRecordUri(exported.uri)?.slot
     // A chain that was moved aside is no record any more.
-    if (exported.kind !== 'version' || parseRecordUri(exported.uri) === undefined) continue
-    const record = readJournalEntry(exported.entry)
-    if (record !== undefined) yield record
+    if (slot === undefined) continue
+    const record = exported.kind === 'version' ? readJournalEntry(exported.entry) : undefined
+    yield { uri: chainUri(slot), record }
   }
 }
 
 /** By chain, the last version that withdraws what its record has said until then (C40). */
 async function findWithdrawals(lines: AsyncIterable<string>): Promise<Map<string, number>> {
   const withdrawals = new Map<string, number>()
-  for await (const record of recordsIn(lines))
-    if (record.status !== undefined) withdrawals.set(chainUri(record), record.version)
+  for await (const { uri, record } of versionsIn(lines))
+    if (record?.status !== undefined) withdrawals.set(uri, record.version)
   return withdrawals
+}
+
+type Written = {
+  readonly record: CareRecord
+  /** Whether the bundle holds the version that it replaces: a server refuses a reference to nothing. */
+  readonly hasPrevious: boolean
 }
 
 /**
@@ -67,40 +80,45 @@ export async function* fhirBundle(
 ): AsyncGenerator<string> {
   const systems = systemsOf(baseUrl)
   const withdrawals = await findWithdrawals(exportLines())
-  const newest = new Map<string, CareRecord>()
-  let separator = ''
-  const write = (record: CareRecord, standing: 'current' | 'superseded'): string => {
+  const newest = new Map<string, Written>()
+  // FHIR has no empty lists.
+  let before = ',"entry":['
+  let end = '}'
+  const write = (written: Written, standing: 'current' | 'superseded'): string => {
+    const { record } = written
     // A version that withdraws says nothing itself: a reader takes neither it nor what it withdraws for what held.
     const isWithdrawn = record.version <= (withdrawals.get(chainUri(record)) ?? 0)
     const status = isWithdrawn ? 'entered-in-error' : standing
-    const entries = entriesOf(record, { status, systems, type })
-    const line = separator + entries.map((entry) => JSON.stringify(entry)).join()
-    separator = ','
+    const entries = entriesOf(written, { status, systems, type })
+    const line = before + entries.map((entry) => JSON.stringify(entry)).join()
+    before = ','
+    end = ']}'
     return line
   }
-  yield `{"resourceType":"Bundle","type":"${type}","entry":[`
-  for await (const record of recordsIn(exportLines())) {
-    const uri = chainUri(record)
+  yield `{"resourceType":"Bundle","type":"${type}"`
+  for await (const { uri, record } of versionsIn(exportLines())) {
     const older = newest.get(uri)
     if (older !== undefined) yield write(older, 'superseded')
-    newest.set(uri, record)
+    if (record === undefined) newest.delete(uri)
+    else newest.set(uri, { record, hasPrevious: older?.record.versionHash === record.prevHash })
   }
-  for (const record of newest.values()) yield write(record, 'current')
-  yield ']}'
+  for (const written of newest.values()) yield write(written, 'current')
+  yield end
 }
 
 type Status = 'current' | 'superseded' | 'entered-in-error'
 
 function entriesOf(
-  record: CareRecord,
+  written: Written,
   options: { readonly status: Status; readonly systems: Systems; readonly type: FhirBundleType },
 ) {
   const { status, systems, type } = options
+  const { record } = written
   const { versionHash } = record
   const document = { fullUrl: versionUrn(versionHash, 'document') }
   const provenance = { fullUrl: versionUrn(versionHash, 'provenance') }
   const entries = [
-    { ...document, resource: documentOf(record, { status, systems }) },
+    { ...document, resource: documentOf(written, { status, systems }) },
     { ...provenance, resource: provenanceOf(record, systems, document.fullUrl) },
   ]
   if (type === 'collection') return entries
@@ -118,7 +136,7 @@ function entriesOf(
 
 /** Undefined members are not written. */
 function documentOf(
-  record: CareRecord,
+  { record, hasPrevious }: Written,
   { status, systems }: { readonly status: Status; readonly systems: Systems },
 ) {
   const { audience, domain, language, patient, prevHash, priority, staleAfter, version } = record
@@ -128,7 +146,7 @@ function documentOf(
   ]
   const replaced = {
     // The previous version's entry in this very bundle, and what names it anywhere.
-    reference: versionUrn(prevHash, 'document'),
+    reference: hasPrevious ? versionUrn(prevHash, 'document') : undefined,
     identifier: { system: systems.versionHash, value: prevHash },
   }
   return {
