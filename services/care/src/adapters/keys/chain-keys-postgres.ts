@@ -7,6 +7,7 @@ import {
   PostgresConnection,
   PostgresDoor,
   type PostgresOptions,
+  type PostgresRun,
   UPKEEP_ANSWER_MS,
 } from '@tallystick/journal-store/postgres'
 import { RecordStoreUnavailable } from '../../domain/record-store.ts'
@@ -27,6 +28,8 @@ const TABLES = new URL('./postgres-chain-keys.schema.sql', import.meta.url)
 
 /** Whoever adds or destroys keys: without it, a key could be added beside the destruction of its chain's. */
 const ALONE = `SELECT pg_advisory_xact_lock(hashtextextended('${CHAIN_KEYS_SCHEMA}', 0))`
+/** Whoever rewraps, as processes do when they start: two would wait for each other's rows. */
+const REWRAPPING = `SELECT pg_advisory_xact_lock(hashtextextended('${CHAIN_KEYS_SCHEMA}', 1))`
 const KEYS = 'unnest($1::text[], $2::text[], $3::bytea[]) AS given (chain, key_id, wrapped)'
 const ADD = `INSERT INTO chain_keys SELECT * FROM ${KEYS}
   WHERE chain NOT IN (SELECT chain FROM erasures) ON CONFLICT DO NOTHING`
@@ -40,6 +43,13 @@ const ERASURES = 'SELECT chain, at, actor, reason FROM erasures ORDER BY at, cha
 /** Rows as arrays of their columns. */
 const columnsOf = (rows: readonly (readonly unknown[])[], count: number) =>
   Array.from({ length: count }, (_, at) => rows.map((row) => row[at]))
+
+const putWrappings =
+  (keys: readonly WrappedKey[]): PostgresRun<unknown> =>
+  async (query) => {
+    await query(REWRAPPING)
+    return query(REWRAP, columnsOf(keys, 3))
+  }
 
 type KeysServer = Omit<PostgresOptions, 'Unavailable'>
 
@@ -103,7 +113,7 @@ export async function openChainKeysDatabase(
         await query(MAKE_OWN)
       }),
     rewrap: async (keys) => {
-      await upkeep.transaction((query) => query(REWRAP, columnsOf(keys, 3)))
+      await upkeep.transaction(putWrappings(keys))
       await purge()
     },
     erasures,

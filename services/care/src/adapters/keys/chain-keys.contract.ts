@@ -175,6 +175,17 @@ export function describeChainKeys(name: string, start: () => Promise<KeysPlaceUn
       expect(await opens(older, body)).toBe('ten drops')
     })
 
+    it('C16: processes that rewrap the same keys at the same time do not stop each other', async () => {
+      const keys = await open()
+      const chains = Array.from({ length: 1_000 }, (_, at) => `${at}|tea`)
+      await keys.sealToWrite(chains, async () => [])
+      const others = [await openPlace(), await openPlace()] as const
+      const found = await keys.place.find(chains)
+      for (let round = 0; round < 5; round += 1)
+        await Promise.all([others[0].rewrap(found), others[1].rewrap(found.toReversed())])
+      expect(await keys.place.find(chains)).toHaveLength(chains.length)
+    })
+
     it('C16: another key under the id of the one that keys were wrapped under is refused', async () => {
       await sealed(await open())
       const key = new Uint8Array(32).fill(99)
