@@ -15,7 +15,6 @@ import { ELSEWHERE } from './reservations.ts'
 import {
   createResubmission,
   type GateParts,
-  hasMargin,
   type SettlementOrder,
   submitPayment,
 } from './submit-payment.ts'
@@ -144,7 +143,7 @@ async function runInLine(gate: GateParts, paid: PaymentInFlight): Promise<EndHer
     // This process has not sent it, so there is no transaction to name.
     if (reason !== undefined)
       return await refuse(gate, payment, { ...refusedSettlement(payment, reason), transaction: '' })
-    if (hasMargin(gate, payment)) return await settle(gate, reserved, order)
+    if (paid.scheme.hasMargin?.(payment) !== false) return await settle(gate, reserved, order)
     place?.submitted()
   }
   keepPayerWaiting(paid)

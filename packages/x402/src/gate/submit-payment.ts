@@ -11,8 +11,8 @@ import {
   FacilitatorUnavailable,
 } from '../facilitators/facilitator.ts'
 import { classifyRefusal } from '../facilitators/refusals.ts'
-import type { Settlement, VerifiedPayment } from '../payment.ts'
-import { type LedgerFinding, SALE_MARGIN_SECONDS } from '../schemes/payment-scheme.ts'
+import type { Settlement } from '../payment.ts'
+import type { LedgerFinding } from '../schemes/payment-scheme.ts'
 import type { GateEvent } from './gate-event.ts'
 import type { GateLimits } from './gate-limits.ts'
 import type { LedgerPoller } from './ledger-poller.ts'
@@ -42,10 +42,6 @@ type Submission =
   | { readonly kind: 'unclear'; readonly refusal?: Settlement }
 
 type Sent = Pick<PaymentForJob, 'payment' | 'scheme'>
-
-/** Whether enough validity is left for a sale, as there was when the payment came: its turn, or the ledger, may have taken long. */
-export const hasMargin = ({ clock }: GateParts, { validUntilSeconds }: VerifiedPayment): boolean =>
-  Math.floor(clock.unixMs() / 1_000) <= validUntilSeconds - SALE_MARGIN_SECONDS
 
 /**
  * Asks the facilitators that may settle this payment until one has, or the ledger no longer shows it unused. It is refused

@@ -56,6 +56,8 @@ export type PaymentScheme = {
    * landed nothing does. The gate asks before any work. Never throws because of the ledger: the facilitator looks, too.
    */
   foreseeRefusal?(payment: VerifiedPayment): Promise<RefusalReason | undefined>
+  /** Whether as much validity is left as a sale needs, by the clock of `verify`. The gate asks once the payment's turn has come. */
+  hasMargin?(payment: VerifiedPayment): boolean
   /**
    * Whether a payment may be resubmitted now although an earlier submission may have arrived: the ledger takes it only once
    * under its own id. Absent in a scheme where a second submission costs gas.

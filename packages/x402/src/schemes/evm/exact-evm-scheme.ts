@@ -53,6 +53,7 @@ export function createExactEvmScheme(options: {
   const { assets, clock = systemClock, contractWallets, ledger } = options
   const networks = [...new Set(assets.map((asset) => asset.network))]
   if (networks.length !== 1) throw new RangeError('an EVM scheme serves assets of one network')
+  const nowSeconds = (): number => Math.floor(clock.unixMs() / 1_000)
   return {
     scheme: 'exact',
     networks,
@@ -61,7 +62,7 @@ export function createExactEvmScheme(options: {
         assets,
         ledger,
         contractWallets,
-        nowSeconds: Math.floor(clock.unixMs() / 1_000),
+        nowSeconds: nowSeconds(),
         marginSeconds: SALE_MARGIN_SECONDS,
       }),
     find: (payment) => findEvmPayment(payment, ledger),
@@ -72,6 +73,7 @@ export function createExactEvmScheme(options: {
       if (timestampSeconds <= pastSeconds) return false
       return !(await ledger.isAuthorizationUsed(payment, number))
     },
+    hasMargin: (payment) => nowSeconds() <= payment.validUntilSeconds - SALE_MARGIN_SECONDS,
     isUsed: (payment) => ledger.isAuthorizationUsed(payment),
     async canPay(payment, aheadAmount = 0n) {
       const { amount, asset, payer } = payment

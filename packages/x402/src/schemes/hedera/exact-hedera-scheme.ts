@@ -82,6 +82,7 @@ export function createExactHederaScheme(options: {
       }
       return await inTime(clock, look())
     },
+    hasMargin: (payment) => nowSeconds() <= payment.validUntilSeconds - SALE_MARGIN_SECONDS,
     mayResubmit: (payment) => nowSeconds() <= payment.validUntilSeconds - SUBMIT_MARGIN_SECONDS,
     async isUntraced({ nonce }, pastSeconds) {
       // The node's progress is read first, so that the second answer holds all that it had read by then.
