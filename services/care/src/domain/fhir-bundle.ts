@@ -3,6 +3,7 @@
  * it becomes a DocumentReference with a Provenance: neither a Communication nor a CarePlan, which would claim that
  * somebody was told, or that something is planned. The chain's hashes travel as identifiers; they are no signatures.
  */
+import { preimageHash } from '@tallystick/hashchain'
 import { chainUri, parseRecordUri, versionUri } from '../wire/record-uri.ts'
 import { lineText } from '../wire/text-of-others.ts'
 import type { ExportLine } from '../wire/verify.ts'
@@ -28,6 +29,7 @@ const RESTRICTED = {
 const systemsOf = (baseUrl: string) => ({
   version: `${baseUrl}/fhir/version`,
   versionHash: `${baseUrl}/fhir/version-hash`,
+  versionKey: `${baseUrl}/fhir/version-key`,
   patient: `${baseUrl}/fhir/patient`,
   author: `${baseUrl}/fhir/author`,
   audience: `${baseUrl}/fhir/audience`,
@@ -114,22 +116,22 @@ function entriesOf(
 ) {
   const { status, systems, type } = options
   const { record } = written
-  const { versionHash } = record
-  const document = { fullUrl: versionUrn(versionHash, 'document') }
-  const provenance = { fullUrl: versionUrn(versionHash, 'provenance') }
+  const key = versionKey(record)
+  const document = { fullUrl: versionUrn(key, 'document') }
+  const provenance = { fullUrl: versionUrn(key, 'provenance') }
   const entries = [
     { ...document, resource: documentOf(written, { status, systems }) },
     { ...provenance, resource: provenanceOf(record, systems, document.fullUrl) },
   ]
   if (type === 'collection') return entries
-  const hash = `${systems.versionHash}|${versionHash}`
+  const named = `${systems.versionKey}|${key}`
   const requests = [
     // What a server holds as current must become what it is now; a new one must not become a second one.
     status !== 'current'
-      ? { method: 'PUT', url: `DocumentReference?identifier=${encodeURIComponent(hash)}` }
-      : { method: 'POST', url: 'DocumentReference', ifNoneExist: `identifier=${hash}` },
+      ? { method: 'PUT', url: `DocumentReference?identifier=${encodeURIComponent(named)}` }
+      : { method: 'POST', url: 'DocumentReference', ifNoneExist: `identifier=${named}` },
     // A Provenance of R4 has no identifier: its tag names the version.
-    { method: 'POST', url: 'Provenance', ifNoneExist: `_tag=${hash}` },
+    { method: 'POST', url: 'Provenance', ifNoneExist: `_tag=${named}` },
   ]
   return entries.map((entry, at) => ({ ...entry, request: requests[at] }))
 }
@@ -144,9 +146,10 @@ function documentOf(
     ...(staleAfter === undefined ? [] : [{ url: systems.staleAfter, valueString: staleAfter }]),
     ...(priority === undefined ? [] : [{ url: systems.priority, valueDecimal: priority }]),
   ]
+  const previous = { ...record, version: version - 1, versionHash: prevHash }
   const replaced = {
     // The previous version's entry in this very bundle, and what names it anywhere.
-    reference: hasPrevious ? versionUrn(prevHash, 'document') : undefined,
+    reference: hasPrevious ? versionUrn(versionKey(previous), 'document') : undefined,
     identifier: { system: systems.versionHash, value: prevHash },
   }
   return {
@@ -156,6 +159,7 @@ function documentOf(
     identifier: [
       { system: systems.version, value: versionUri(record, version) },
       { system: systems.versionHash, value: record.versionHash },
+      { system: systems.versionKey, value: versionKey(record) },
     ],
     status,
     type: { text: lineText(domain) },
@@ -184,7 +188,12 @@ function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string)
   const change = version > 1 ? 'UPDATE' : 'CREATE'
   return {
     resourceType: 'Provenance',
-    meta: { tag: [{ system: systems.versionHash, code: versionHash }] },
+    meta: {
+      tag: [
+        { system: systems.versionHash, code: versionHash },
+        { system: systems.versionKey, code: versionKey(record) },
+      ],
+    },
     target: [{ reference: documentUrl }],
     recorded: record.writtenAt,
     activity: {
@@ -200,10 +209,17 @@ const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
   display: authorLabel === '' ? undefined : lineText(authorLabel),
 })
 
-/** A UUID of version 8 (RFC 9562) from a version hash: the same version has the same in every bundle. */
-function versionUrn(versionHash: string, kind: 'document' | 'provenance'): string {
+/**
+ * What names a version alone. Its hash does not: the same sentence by the same author in the same millisecond has the same one in
+ * two people's chains; nor does its URI, which a topic that was freed has again.
+ */
+const versionKey = (record: CareRecord): string =>
+  preimageHash(`${versionUri(record, record.version)} ${record.versionHash}`)
+
+/** A UUID of version 8 (RFC 9562) from a version's key: the same version has the same in every bundle. */
+function versionUrn(key: string, kind: 'document' | 'provenance'): string {
   const from = kind === 'document' ? 0 : 16
-  const typed = Buffer.from(versionHash, 'hex').subarray(from, from + 16)
+  const typed = Buffer.from(key, 'hex').subarray(from, from + 16)
   typed[6] = ((typed[6] ?? 0) & 0x0f) | 0x80
   typed[8] = ((typed[8] ?? 0) & 0x3f) | 0x80
   const uuid = typed.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
