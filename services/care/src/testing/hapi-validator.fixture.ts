@@ -1,7 +1,7 @@
 // HAPI FHIR's validator as it is published: whoever has its jars in one folder (hapi-fhir-validation with -structures-r4,
 // -validation-resources-r4, -caching-caffeine and all that they need) names it in HAPI_FHIR_DIR. It needs Java 17.
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 const folder = process.env['HAPI_FHIR_DIR']
 
 const holdsValidator = (path: string): boolean =>
+  existsSync(path) &&
   readdirSync(path).some((name) => /^hapi-fhir-validation-\d.*\.jar$/.test(name))
 
 /** Why its tests cannot run, undefined if they can. */
