@@ -12,12 +12,14 @@ import { fill } from '../../../services/grading/src/testing/xlayer.fixture.ts'
 import { gradeExample } from '../../../services/grading/src/wire/examples.ts'
 import {
   COUNTS,
+  type Compared,
   type Count,
   compareCpu,
   compareRequests,
   medianAt,
   type Rounds,
   takeTurns,
+  takeTurnsApart,
 } from '../compare-counts.ts'
 import { type Figure, judgeFigure } from '../figure.ts'
 import { forEachSession, McpLoad } from '../mcp-load.ts'
@@ -61,19 +63,21 @@ type Place = {
 
 const pause = (ms: number): Promise<void> => pauseFor(ms)
 
+let started = 0
+/** For the files of a process that begins. */
+const newFile = ({ folder }: Pick<Place, 'folder'>): string =>
+  folder.file(`process-${(started += 1)}`)
+
 type CareCluster = Machine & { readonly loads: readonly McpLoad[] }
 
-async function startCares(
-  count: Count,
-  { databaseFolder, folder, server }: Place,
-): Promise<CareCluster> {
+async function startCares(count: Count, place: Place): Promise<CareCluster> {
+  const { databaseFolder, server } = place
   const database = await server.database()
   await migratePostgresStore(POSTGRES_RECORDS, { url: database.owner, pause })
   const servers = await Promise.all(
-    Array.from({ length: count }, (_, at) => {
-      const path = folder.file(`care-${count}-${at}`)
-      return ServerProcess.start('care-server.ts', [path, database.as('care_app')])
-    }),
+    Array.from({ length: count }, () =>
+      ServerProcess.start('care-server.ts', [newFile(place), database.as('care_app')]),
+    ),
   )
   return { servers, databaseFolder, loads: servers.map(({ url }) => new McpLoad(url)) }
 }
@@ -204,18 +208,41 @@ function heardFigures(rounds: Rounds<Told>): readonly Figure[] {
   ]
 }
 
+async function stopCares(clusters: Iterable<CareCluster>): Promise<void> {
+  for (const { loads, servers } of clusters) {
+    for (const load of loads) load.close()
+    for (const server of servers) await server.stop()
+  }
+}
+
+/** Opens sessions at all clusters, and measures requests in turn. */
+async function takeRequests(
+  clusters: ReadonlyMap<Count, CareCluster>,
+  place: Place,
+): Promise<Compared<Awaited<ReturnType<typeof measureRequests>>>> {
+  const ones: CareCluster[] = []
+  try {
+    for (const _ of COUNTS) ones.push(await startCares(1, place))
+    const sessions = new Map<CareCluster, readonly string[]>()
+    for (const cluster of [...clusters.values(), ...ones]) {
+      await cluster.loads[0]?.write('the first')
+      sessions.set(cluster, (await cluster.loads[0]?.openSessions(SESSIONS)) ?? [])
+    }
+    const measure = (cluster: CareCluster) => measureRequests(cluster, sessions.get(cluster) ?? [])
+    return {
+      equal: await takeTurns(clusters, measure),
+      apart: await takeTurnsApart(ones, measure),
+    }
+  } finally {
+    await stopCares(ones)
+  }
+}
+
 async function measureCare(place: Place): Promise<readonly Figure[]> {
   const clusters = new Map<Count, CareCluster>()
   try {
     for (const count of COUNTS) clusters.set(count, await startCares(count, place))
-    const sessions = new Map<CareCluster, readonly string[]>()
-    for (const cluster of clusters.values()) {
-      await cluster.loads[0]?.write('the first')
-      sessions.set(cluster, (await cluster.loads[0]?.openSessions(SESSIONS)) ?? [])
-    }
-    const requests = await takeTurns(clusters, (cluster) =>
-      measureRequests(cluster, sessions.get(cluster) ?? []),
-    )
+    const requests = await takeRequests(clusters, place)
     const heard = await takeTold(clusters, { countAt: () => HEARING, writes: HEARD })
     const told = await takeTold(clusters, { countAt: (count) => STREAMS * count, writes: TOLD })
     return [
@@ -228,10 +255,7 @@ async function measureCare(place: Place): Promise<readonly Figure[]> {
       ...heardFigures(heard),
     ]
   } finally {
-    for (const { loads, servers } of clusters.values()) {
-      for (const load of loads) load.close()
-      for (const server of servers) await server.stop()
-    }
+    await stopCares(clusters.values())
   }
 }
 
@@ -253,16 +277,16 @@ async function startGradings(
   const store = await openPostgresGradingStore({
     url: databaseUrl,
     pause,
-    databasePath: folder.file(`filling-${count}`),
+    databasePath: newFile({ folder }),
     checkpointSeed: new Uint8Array(32).fill(7),
     origin: 'localhost/ledger',
   })
   await fill({ store })
   await store.close()
   const servers = await Promise.all(
-    Array.from({ length: count }, (_, at) => {
+    Array.from({ length: count }, () => {
       const environment = gradingEnvironment(facts, {
-        DATABASE_PATH: folder.file(`grading-${count}-${at}`),
+        DATABASE_PATH: newFile({ folder }),
         DATABASE_URL: databaseUrl,
       })
       return ServerProcess.start('grading-server.ts', [JSON.stringify(environment)])
@@ -315,12 +339,19 @@ async function measureGrading(place: Place): Promise<readonly Figure[]> {
   const network = await ServerProcess.start('instant-network-server.ts', [String(3 * LANES)])
   const facts = JSON.parse(network.details) as PaymentNetworkFacts
   const clusters = new Map<Count, GradingCluster>()
+  const ones: GradingCluster[] = []
+  const start = (count: Count) => startGradings(count, { ...place, network, facts })
   try {
-    for (const count of COUNTS)
-      clusters.set(count, await startGradings(count, { ...place, network, facts }))
-    return compareRequests('paid grades', await takeTurns(clusters, measureGrades), (load) => load)
+    for (const count of COUNTS) clusters.set(count, await start(count))
+    for (const _ of COUNTS) ones.push(await start(1))
+    const grades = {
+      equal: await takeTurns(clusters, measureGrades),
+      apart: await takeTurnsApart(ones, measureGrades),
+    }
+    return compareRequests('paid grades', grades, (load) => load)
   } finally {
-    for (const { servers } of clusters.values()) for (const server of servers) await server.stop()
+    for (const { servers } of [...clusters.values(), ...ones])
+      for (const server of servers) await server.stop()
     await network.stop()
   }
 }
