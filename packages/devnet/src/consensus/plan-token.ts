@@ -43,7 +43,7 @@ export function planTokenCreate(
   const holders = [...new Set([treasury, ...paid.map(({ collector }) => collector)])]
   if (!holders.every((holder) => hasSigned(holder, transaction.signed))) return 'INVALID_SIGNATURE'
   const named = TOKEN_KEYS.map((key) => [key, message[`${key}Key`] ?? null] as const)
-  const read = named.map(([key, given]) => [key, given && fromProtoKeys(given)] as const)
+  const read = named.map(([name, key]) => [name, key && fromProtoKeys(key)] as const)
   if (read.some(([, key]) => key === undefined)) return 'BAD_ENCODING'
   const keys = Object.fromEntries(read) as Record<(typeof TOKEN_KEYS)[number], AccountKey | null>
   if (keys.admin !== null && !isSignedBy(keys.admin, transaction.signed)) return 'INVALID_SIGNATURE'

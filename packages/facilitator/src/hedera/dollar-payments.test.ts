@@ -50,15 +50,15 @@ async function tryBoth(sale: Sale) {
 /** Buys at a shop of its own: the answer, and what moved. */
 async function buy({ token = dollars, from = buyer, to = seller, pays = ourScheme }: Sale) {
   const shop = await fixture.sell(token, to)
-  const held = async () => ({
+  const readBalances = async () => ({
     buyer: (await fixture.balance(token.id, from)) ?? 0n,
     seller: (await fixture.balance(token.id, to)) ?? 0n,
     feePayer: (await fixture.balance('0.0.0', fixture.feePayer)) ?? 0n,
   })
-  const before = await held()
+  const before = await readBalances()
   const paying = wrapFetchWithPayment(fetch, official(token, pays(from)))
   const response = await paying(shop.url, { method: 'POST' })
-  const after = await held()
+  const after = await readBalances()
   const body = (await response.json()) as { error?: string; grade?: string }
   return {
     status: response.status,

@@ -101,6 +101,7 @@ export function createLedgerConditions(options: {
     },
   })
   return {
+    // Whoever reads next asks again, and hears of a failure.
     warm: () => void ask().catch(() => undefined),
     async read() {
       const reading = ask()

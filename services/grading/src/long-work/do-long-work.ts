@@ -34,10 +34,10 @@ export function createLongWork({ cpuMs, slates, store }: LongWorkParts): LongWor
 
   return {
     audit,
-    async readAudit(asked) {
-      const read = readSale('audit', asked.body)
+    async readAudit(sent) {
+      const read = readSale('audit', sent.body)
       if (read.kind !== 'asked') return read
-      return { kind: 'asked', text: read.text, callHash: hashCall(asked) }
+      return { kind: 'asked', text: read.text, callHash: hashCall(sent) }
     },
     repeatAudit: async ({ receipt, text }) => underReceipt((await audit({ text })).json, receipt),
     async preview({ body, spentMs }) {

@@ -178,7 +178,7 @@ export function openLongWorker({
   return {
     audit: (job) => run('audit', job),
     search: (query) => run('search', query),
-    readAudit: (asked) => run('readAudit', asked),
+    readAudit: (sent) => run('readAudit', sent),
     repeatAudit: (job) => run('repeatAudit', job),
     preview: (job) => run('preview', job),
     start: () => {

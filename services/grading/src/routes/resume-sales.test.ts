@@ -45,43 +45,45 @@ async function jobFor(request: string | undefined, failure?: Error) {
   const made: (Job | undefined)[] = []
   const longWork = createLongWork({ slates: fixture.grader, store: fixture.store, cpuMs: () => 0 })
   const read: unknown[] = []
-  const held = reservation(request)
+  const reserved = reservation(request)
   await resumeSales(
     {
       grader: fixture.grader,
       longWork: {
         ...longWork,
-        readAudit(asked) {
-          read.push(asked.body)
-          return failure === undefined ? longWork.readAudit(asked) : Promise.reject(failure)
+        readAudit(sent) {
+          read.push(sent.body)
+          return failure === undefined ? longWork.readAudit(sent) : Promise.reject(failure)
         },
       },
       report: () => undefined,
       gate: {
         // Only what the gate requests; packages/x402 tests what it does with the answer.
         async resumeOpen(jobOf, hear) {
-          made.push(await jobOf(held))
-          hear?.({ reservation: held, end: 'paid' } satisfies Resumed)
+          made.push(await jobOf(reserved))
+          hear?.({ reservation: reserved, end: 'paid' } satisfies Resumed)
         },
       },
     },
     () => undefined,
   )
-  return { ...fixture, held, job: made[0], read }
+  return { ...fixture, reserved, job: made[0], read }
 }
 
 describe('what an earlier process left open', () => {
   test('is repeated as requested, under its reserved fingerprint and with its time of receipt', async () => {
     const received = 1_780_000_000
-    const { held, job, store } = await jobFor(`grade ${received} ${JSON.stringify(gradeExample)}`)
+    const { reserved, job, store } = await jobFor(
+      `grade ${received} ${JSON.stringify(gradeExample)}`,
+    )
     if (job === undefined) throw new Error('there is no job')
-    expect(job.fingerprint).toBe(held.fingerprint)
-    expect(await job.mayHonour(held.payment)).toBe(true)
-    const preparation = await job.prepare(held.payment, held.request)
+    expect(job.fingerprint).toBe(reserved.fingerprint)
+    expect(await job.mayHonour(reserved.payment)).toBe(true)
+    const preparation = await job.prepare(reserved.payment, reserved.request)
     if (preparation.kind === 'declined') throw new Error('it was declined')
     expect(preparation.prepared).toMatchObject({ receivedAtSeconds: received })
     const settlement = { success: true, transaction: '0x1', network: 'eip155:196' }
-    const card = await job.fulfil(preparation.prepared, { payment: held.payment, settlement })
+    const card = await job.fulfil(preparation.prepared, { payment: reserved.payment, settlement })
     const { outcome, receipt } = JSON.parse(String(card))
     expect(outcome).toBe('UNGRADED')
     expect((await store.pickByReceipt(receipt))?.opening.receivedAtSeconds).toBe(received)
@@ -90,16 +92,16 @@ describe('what an earlier process left open', () => {
   test('G6: counts as received when its payment landed, if later: nobody pays after the start for a pick from before', async () => {
     const received = START_SECONDS - 600
     const request = `grade ${received} ${JSON.stringify(gradeExample)}`
-    const { clock, held, job, store } = await jobFor(request)
+    const { clock, reserved, job, store } = await jobFor(request)
     await store.ingest(
       sampleBatch([sampleObservation({ event: sampleEvent(), closes: [samplePrices()] })]),
     )
     clock.advanceMs((START_SECONDS + 300) * 1_000 - clock.unixMs())
     if (job === undefined) throw new Error('there is no job')
-    const preparation = await job.prepare(held.payment, held.request)
+    const preparation = await job.prepare(reserved.payment, reserved.request)
     if (preparation.kind === 'declined') throw new Error('it was declined')
     const card = await job.fulfil(preparation.prepared, {
-      payment: held.payment,
+      payment: reserved.payment,
       settlement: { success: true, transaction: '0x1', network: 'eip155:196' },
       landedAtSeconds: START_SECONDS + 200,
     })
@@ -112,9 +114,9 @@ describe('what an earlier process left open', () => {
 
   test('an audit is read by the thread of long work, as at its doors', async () => {
     const body = { picks: [gradeExample.pick] }
-    const { held, job, read } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`)
+    const { reserved, job, read } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`)
     expect(read).toEqual([body])
-    expect(await job?.prepare(held.payment, held.request)).toMatchObject({
+    expect(await job?.prepare(reserved.payment, reserved.request)).toMatchObject({
       prepared: { answer: { picks: 1 } },
     })
   })
@@ -123,18 +125,18 @@ describe('what an earlier process left open', () => {
     'X9: a perhaps paid audit that the thread cannot read now is read without it: %s',
     async (failure) => {
       const body = { picks: [gradeExample.pick] }
-      const { held, job } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`, failure)
-      expect(job?.fingerprint).toBe(held.fingerprint)
-      expect(await job?.prepare(held.payment, held.request)).toMatchObject({
+      const { reserved, job } = await jobFor(`audit 1780000000 ${JSON.stringify(body)}`, failure)
+      expect(job?.fingerprint).toBe(reserved.fingerprint)
+      expect(await job?.prepare(reserved.payment, reserved.request)).toMatchObject({
         prepared: { answer: { picks: 1 } },
       })
     },
   )
 
   test('without a request was only looked up: nothing is given for it', async () => {
-    const { held, job } = await jobFor(undefined)
-    expect(await job?.mayHonour(held.payment)).toBe(false)
-    expect(() => job?.prepare(held.payment)).toThrow('not honoured')
+    const { reserved, job } = await jobFor(undefined)
+    expect(await job?.mayHonour(reserved.payment)).toBe(false)
+    expect(() => job?.prepare(reserved.payment)).toThrow('not honoured')
   })
 
   test.each(['bet 1 {}', 'grade 1 {"pick":{"tip":1}}', 'audit 1 {"picks":[1]}', 'grade x {}'])(

@@ -91,7 +91,7 @@ const readReceivedAt = (text: string | undefined): number | undefined => {
  * read here, in some milliseconds: reading needs nothing of the ledger.
  */
 export async function readKeptSale(
-  longWork: ReadsAudits,
+  longWork: AuditReader,
   text: string,
 ): Promise<AskedSale | undefined> {
   const match = KEPT_SALE.exec(text)
@@ -228,7 +228,7 @@ export function readSale(kind: SaleKind, body: unknown): ReadSale {
   return kind === 'grade' ? readGrade(body) : readAudit(body)
 }
 
-type ReadsAudits = Pick<LongWork, 'readAudit'>
+type AuditReader = Pick<LongWork, 'readAudit'>
 
 /** The hash of a paid call (X20); undefined if there is none, or for arguments that canonical JSON cannot hold. */
 export function hashCall({ body, paidCall }: AuditBody): string | undefined {
@@ -242,15 +242,15 @@ export function hashCall({ body, paidCall }: AuditBody): string | undefined {
 
 /** Reads a body as `readSale` does, and hashes its call; an audit's on the thread of long work. */
 export async function readSold(
-  longWork: ReadsAudits,
+  longWork: AuditReader,
   kind: SaleKind,
-  asked: AuditBody,
+  sent: AuditBody,
 ): Promise<ReadSale<SoldRequest>> {
-  if (kind === 'grade' || isEmpty(asked.body)) {
-    const read = readSale(kind, asked.body)
-    return read.kind === 'asked' ? { ...read, callHash: hashCall(asked) } : read
+  if (kind === 'grade' || isEmpty(sent.body)) {
+    const read = readSale(kind, sent.body)
+    return read.kind === 'asked' ? { ...read, callHash: hashCall(sent) } : read
   }
-  const read = await longWork.readAudit(asked)
+  const read = await longWork.readAudit(sent)
   return read.kind === 'asked' ? { ...read, request: { kind } } : read
 }
 

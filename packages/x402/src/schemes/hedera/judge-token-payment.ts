@@ -83,8 +83,8 @@ export function createTokenJudge(options: {
   async function receiverFor({ asset, payTo }: TokenPayment): Promise<Receiver> {
     const name = `${asset}/${payTo}`
     const atMs = clock.unixMs()
-    const kept = receivers.get(name)
-    if (kept !== undefined && atMs - kept.atMs < RECEIVER_KEPT_MS) return await kept.answer
+    const recent = receivers.get(name)
+    if (recent !== undefined && atMs - recent.atMs < RECEIVER_KEPT_MS) return await recent.answer
     const answer = judgeReceiver(mirror, { asset, payTo })
     receivers.delete(name)
     receivers.set(name, { answer, atMs })

@@ -39,8 +39,8 @@ type Preview =
 
 /** Every method throws GradingStoreUnavailable if the store fails, and LongWorkUnavailable if its thread does. */
 export type LongWork = {
-  /** Reads what is asked of an audit. */
-  readAudit(asked: AuditBody): Promise<ReadAudit>
+  /** Reads the body of an audit, and hashes its call if it was paid by one. */
+  readAudit(sent: AuditBody): Promise<ReadAudit>
   /** Makes the audit that the text of a body asks for. Changes nothing: audits never commit. */
   audit(job: { readonly text: string; readonly payer: string }): Promise<AuditJson>
   /** Makes a paid audit again, under its receipt. */
