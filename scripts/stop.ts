@@ -1,8 +1,10 @@
 // `npm stop`: ends the stack that `npm start` runs, and what a killed one left running.
+
 import { rmSync } from 'node:fs'
 import { pause, systemClock } from '@tallystick/service-kit'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
 import { readFlags } from './stack/read-flags.ts'
-import { findStack, isRunning, sayProcesses, stackFile } from './stack/stack-file.ts'
+import { findStack, sayProcesses, stackFile } from './stack/stack-file.ts'
 
 const HELP = `npm stop: ends the stack that npm start runs, and what a killed one left running
 

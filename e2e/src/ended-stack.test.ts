@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
 import { afterEach, expect, it } from 'vitest'
 import { defaultPorts } from '../../scripts/stack/ports.ts'
-import { findStack, isRunning, writeStackFile } from '../../scripts/stack/stack-file.ts'
+import { findStack, writeStackFile } from '../../scripts/stack/stack-file.ts'
 import { eventually } from './eventually.ts'
 import { ended, type SpawnedStack, spawnScript, spawnStack } from './spawned-stack.ts'
 

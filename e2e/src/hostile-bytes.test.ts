@@ -1,9 +1,11 @@
 // Bytes that no HTTP client sends, sent to each running service: it answers only what was asked, nothing breaks, and
 // nothing stays open. packages/service-kit/src/connections.test.ts tests when half a request is cut off.
+
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { isRunning } from '../../scripts/stack/stack-file.ts'
+
 import { eventually } from './eventually.ts'
 import { exchangeBytes, openSocket, type RawAnswer } from './raw-exchange.ts'
 

@@ -1,10 +1,12 @@
 // Processes of the access service over one contract, as a seller runs them behind a load balancer: they share payTo's key but
 // no memory, and each has its own recorder key. The facilitator is a process too; the ledger runs in the test's, in real time.
+
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Devnet, type DevnetAccount, startDevnet } from '@tallystick/devnet'
 import { freePort } from '@tallystick/service-kit'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
 import { createPublicClient, http } from 'viem'
 import { accessRecipe, devnetAccount, facilitatorRecipe } from '../../scripts/stack/recipes.ts'
 import {
@@ -12,7 +14,7 @@ import {
   type ServiceRecipe,
   spawnService,
 } from '../../scripts/stack/service-process.ts'
-import { isRunning } from '../../scripts/stack/stack-file.ts'
+
 import { deployAccessWindow } from '../../services/access/src/command/deploy.ts'
 import { eventually } from './eventually.ts'
 

@@ -71,6 +71,7 @@ type LocalStack = {
 export function createLocalStack(options: LocalStackOptions): LocalStack {
   const { ports, logFolder, isWatching, onStep } = options
   const services: ServiceProcess[] = []
+  const environments: Record<string, Readonly<Record<string, string>>> = {}
   let devnet: Devnet | undefined
   let xlayer: XLayer | undefined
   let postgres: PostgresPlace | undefined
@@ -86,6 +87,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const logFile = join(logFolder, `${service.name}.log`)
     const environment = { ...service.environment, ...options.settings }
     services.push(spawnService({ ...service, environment, logFile, isWatching }))
+    environments[service.name] = environment
     await services.at(-1)?.ready()
   }
   const start = async (): Promise<StackDescription> => {
@@ -127,7 +129,14 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder, postgres })
     await seedGrading(recipe)
     await startOne(recipe)
-    return stackDescription({ devnet, xlayer, ports, contract, care, grading, signIn, services })
+    const owner = {
+      ...environments['access'],
+      OWNER_KEY: devnetAccount(devnet, 'owner').privateKey,
+    }
+    return {
+      ...stackDescription({ devnet, xlayer, ports, contract, care, grading, signIn, services }),
+      environments: { ...environments, access: owner },
+    }
   }
   const stop = async (): Promise<void> => {
     for (const service of services.toReversed()) await service.stop()
@@ -153,7 +162,7 @@ type StartedStack = {
 }
 
 /** Describes a running stack, for `.local/stack.json` and for people. */
-function stackDescription(stack: StartedStack): StackDescription {
+function stackDescription(stack: StartedStack): Omit<StackDescription, 'environments'> {
   const { devnet, xlayer, ports, contract, care, grading, signIn, services } = stack
   const operator = devnetAccount(devnet, 'operator')
   return {

@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
 import { z } from 'zod'
 import { SERVICE_MARK } from './service-process.ts'
 
@@ -39,6 +40,8 @@ export const StackDescription = z.object({
   }),
   facilitator: z.object({ url: z.string() }),
   agents: z.array(StackAgent),
+  /** By service: the variables that its command reads. */
+  environments: z.record(z.string(), z.record(z.string(), z.string())),
   /** The stack's process, and those it started, by name. */
   process: z.object({ pid: z.number(), children: z.record(z.string(), z.number()) }),
 })
@@ -52,17 +55,6 @@ export function writeStackFile(file: string, description: StackDescription): voi
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   rmSync(file, { force: true }) // the mode only applies to a newly created file
   writeFileSync(file, `${JSON.stringify(description, null, 2)}\n`, { mode: 0o600 })
-}
-
-/** Whether a process is running. A zombie, ended but not reaped by its parent, is not. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-  } catch {
-    return false
-  }
-  const stat = `/proc/${pid}/stat` // on Linux; elsewhere signal 0 must do
-  return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'))
 }
 
 /** Whether a running process is a service of a stack, and not a stranger who got its number after a restart of the machine. */

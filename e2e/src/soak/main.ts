@@ -1,8 +1,10 @@
 // `npm run soak`: half an hour of mixed load on a local stack, on its own ports. Fails if memory grows, files or handles
 // stay open after the load, a service ends, or an answer is unexpected. `-- --minutes N` sets another length.
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { isRunning } from '../../../scripts/stack/stack-file.ts'
+import { isRunning } from '@tallystick/service-kit/stack-environment'
+
 import { type SpawnedStack, spawnStack } from '../spawned-stack.ts'
 import { accessCallers } from './access-callers.ts'
 import { careCallers } from './care-callers.ts'

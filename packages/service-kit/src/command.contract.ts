@@ -19,7 +19,11 @@ export function explainsItsVerbs(
       expect(code, verb).toBe(0)
       const [usage = '', , , example = ''] = help.split('\n')
       expect(example).toMatch(new RegExp(`^Example: ${name} ${verb}\\b`))
-      for (const [option] of example.matchAll(/--[a-z-]+/g)) expect(usage, verb).toContain(option)
+      const slip = await run([verb, '--no-such-option'])
+      expect(slip, verb).toMatchObject({ code: 2 })
+      expect(slip.text).toMatch(/^(?:There is no --no-such-option\. .*)?$/)
+      for (const [option] of example.matchAll(/--[a-z-]+/g))
+        expect(usage, verb).toContain(option.replace(/^--json$/, '[--json]'))
     }
     expect((await run(['--version'])).text).toMatch(new RegExp(`^${name} \\d`))
   })

@@ -33,6 +33,7 @@ async function run(
     example: 'weigh --unit g box.txt',
     options: { unit: 'text', of: 'texts', quiet: 'flag', 'lifetime-seconds': 'text' },
     wordsMax: 1,
+    json: { prints: 'one document', members: ['grams', 'parts (name)', 'absent'] },
     run: async (call) => {
       act(call)
       return EXIT.done
@@ -80,7 +81,7 @@ describe('a command', () => {
       const { code, printed } = await run(list)
       expect(code).toBe(0)
       expect(printed).toBe(
-        'scale: weighs\n\n  scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE\n      weighs one file\n\nA note.\nAn example of each: scale VERB --help.',
+        'scale: weighs\n\n  scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE [--json]\n      weighs one file\n\nA note.\nAn example of each: scale VERB --help.',
       )
     },
   )
@@ -122,14 +123,25 @@ describe('a command', () => {
       expect([code, printed.split('\n')]).toEqual([
         0,
         [
-          'Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE',
+          'Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE [--json]',
           '  weighs one file',
           '',
           'Example: scale weigh --unit g box.txt',
+          'With --json one document: grams, parts (name), absent.',
         ],
       ])
     },
   )
+
+  it('S15: --json prints the members that its help names and no other, money as text', async () => {
+    const { code, printed } = await run(['weigh', '--json'], (call) => {
+      if (call.isJson) call.printJson({ parts: [{ name: 'box' }], secret: 1, grams: 2n ** 64n })
+    })
+    expect([code, printed]).toEqual([
+      0,
+      '{"grams":"18446744073709551616","parts":[{"name":"box"}]}',
+    ])
+  })
 
   it('says its version', async () => {
     const { code, printed } = await run(['--version'])
@@ -148,7 +160,7 @@ describe('a command', () => {
   ])('refuses %s with the usage, repeats no value, and exits 2', async (_, list) => {
     const { code, errors } = await run(list)
     expect(code).toBe(2)
-    expect(errors).toBe('Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE')
+    expect(errors).toBe('Usage: scale weigh [--unit NAME] [--of NAME …] [--quiet] FILE [--json]')
   })
 
   it('names every bad variable, never a value, and exits 2', async () => {

@@ -10,12 +10,15 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { type Clock, DAY_SECONDS, systemClock } from './clock.ts'
 import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
-import { isSlip } from './variable-slips.ts'
+import { readStackEnvironment, type StackUser } from './stack-environment.ts'
+import { didYouMean } from './variable-slips.ts'
 
 /** Where a command reads and writes; a test brings its own. */
 export type CommandTerminal = {
   readonly arguments: readonly string[]
   readonly environment: Environment
+  /** A local stack is described there, if one runs. */
+  readonly stackFile?: string | undefined
   readonly clock: Clock
   readonly stdin: AsyncIterable<Uint8Array>
   readonly print: (line: string) => void
@@ -47,6 +50,16 @@ export type CommandCall = {
   readonly texts: (name: string) => readonly string[]
   /** Whether a flag was given. */
   readonly has: (name: string) => boolean
+  /** Whether `--json` was given. */
+  readonly isJson: boolean
+  /** Prints the members that the verb promises, amounts of money as strings; one that is undefined is left out. */
+  readonly printJson: (value: object) => void
+}
+
+/** What `--json` prints. Behind its name, a member may list its own in brackets. */
+export type JsonForm = {
+  readonly prints: 'one document' | 'one line for each'
+  readonly members: readonly string[]
 }
 
 export type CommandVerb = {
@@ -60,6 +73,8 @@ export type CommandVerb = {
   readonly options?: Readonly<Record<string, 'text' | 'texts' | 'flag'>>
   /** Absent, it takes none. */
   readonly wordsMax?: number
+  /** Of a verb that reads: what its flag `--json` prints. */
+  readonly json?: JsonForm
   run(call: CommandCall): Promise<ExitCode>
 }
 
@@ -84,7 +99,12 @@ type Command = {
   readonly notes: readonly string[]
   /** Explains an error that a person can act on; undefined for a bug. */
   readonly explainRefusal: (error: unknown) => string | undefined
+  /** Where the command is for a service that a local stack runs: `--stack FILE` names the stack. */
+  readonly stack?: StackUser
 }
+
+const STACK_HELP =
+  '--stack FILE, with any verb: the variables of a stack that npm start runs. .local/stack.json is found without it, unless a variable is set.'
 
 /** All packages have one version. */
 export const readVersion = (): string =>
@@ -96,16 +116,17 @@ const packageFile = z.object({ version: z.string() })
 export const HELP = ['help', '--help', '-h']
 
 const usageLine = ({ name }: Command, verb: CommandVerb): string =>
-  `${name} ${verb.name} ${verb.usage ?? ''}`.trimEnd()
+  [name, verb.name, verb.usage, verb.json && '[--json]'].filter(Boolean).join(' ')
 
 function help(command: Command): readonly string[] {
-  const { name, title, verbs, notes } = command
+  const { name, title, verbs, notes, stack } = command
   return [
     `${name}: ${title}`,
     '',
     ...verbs.flatMap((verb) => [`  ${usageLine(command, verb)}`, `      ${verb.summary}`]),
     '',
     ...notes,
+    ...(stack === undefined ? [] : [STACK_HELP]),
     `An example of each: ${name} VERB --help.`,
   ]
 }
@@ -115,18 +136,11 @@ const verbHelp = (command: Command, verb: CommandVerb): readonly string[] => [
   `  ${verb.summary}`,
   '',
   `Example: ${command.name} ${verb.example}`,
+  ...(verb.json === undefined
+    ? []
+    : [`With --json ${verb.json.prints}: ${verb.json.members.join(', ')}.`]),
+  ...(command.stack === undefined ? [] : [STACK_HELP]),
 ]
-
-/** Few names are known here, so that short ones may be meant too. */
-const SLIP_LETTERS_MIN = 3
-
-/** Names the one that was probably meant, if any: a slip away, or begun alike. */
-function didYouMean(typed: string, known: readonly string[]): string {
-  const meant =
-    known.find((name) => isSlip(typed, name, SLIP_LETTERS_MIN)) ??
-    known.find((name) => name.startsWith(typed))
-  return meant === undefined ? '' : ` Did you mean ${meant}?`
-}
 
 // No option has a short form, and a key's id may begin with a dash: such an argument is a word or a value.
 const DASH_MARK = '\0'
@@ -135,8 +149,17 @@ const markDash = (argument: string): string =>
 const unmarkDash = (argument: string): string =>
   argument.startsWith(DASH_MARK) ? argument.slice(DASH_MARK.length) : argument
 
+type Options = NonNullable<CommandVerb['options']>
+
+/** The verb's own options, and those that it has like others. */
+const allOptions = ({ stack }: Command, { json, options }: CommandVerb): Options => ({
+  ...options,
+  ...(json && { json: 'flag' }),
+  ...(stack && { stack: 'text' }),
+})
+
 /** Names an option that there is not, without its value; empty for any other fault. */
-function explainUnknownOption({ options = {} }: CommandVerb, list: readonly string[]): string {
+function explainUnknownOption(options: Options, list: readonly string[]): string {
   const names = list.flatMap((argument) => /^--([a-z][a-z0-9-]*)/.exec(argument)?.[1] ?? [])
   const unknown = names.find((name) => !Object.hasOwn(options, name))
   if (unknown === undefined) return ''
@@ -144,11 +167,48 @@ function explainUnknownOption({ options = {} }: CommandVerb, list: readonly stri
   return `There is no --${unknown}.${meant} `
 }
 
+/** The terminal with the variables of the local stack, which is looked for once a verb reads any. */
+function onStack(
+  { stack }: Command,
+  terminal: CommandTerminal,
+  named: string | undefined,
+): CommandTerminal {
+  if (stack === undefined) return terminal
+  const { stackFile: found } = terminal
+  let environment: Environment | undefined
+  const read = (): Environment => {
+    const reading = readStackEnvironment(stack, { ...terminal, found, named })
+    if (reading.kind === 'refused') throw new BadUsage(reading.sentence)
+    if (reading.sentence !== undefined) terminal.printError(reading.sentence)
+    return reading.environment
+  }
+  return {
+    ...terminal,
+    get environment() {
+      return (environment ??= read())
+    },
+  }
+}
+
+/** Of a verb that never prints any. */
+const NO_JSON: JsonForm = { prints: 'one document', members: [] }
+
+function jsonText({ members }: JsonForm, value: object): string {
+  const known: Readonly<Record<string, unknown>> = { ...value }
+  const picked = members
+    .map((member) => member.split(' ')[0] ?? '')
+    .map((name) => [name, known[name]])
+  return JSON.stringify(Object.fromEntries(picked), (_, each: unknown) =>
+    typeof each === 'bigint' ? String(each) : each,
+  )
+}
+
 /** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
 function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
-  const { wordsMax = 0 } = verb
+  const { json, wordsMax = 0 } = verb
+  const known = allOptions(command, verb)
   const options = Object.fromEntries(
-    Object.entries(verb.options ?? {}).map(([name, kind]) => [
+    Object.entries(known).map(([name, kind]) => [
       name,
       {
         type: kind === 'flag' ? ('boolean' as const) : ('string' as const),
@@ -167,14 +227,16 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
     const readTexts = (name: string): readonly string[] =>
       [values[name]].flat().flatMap((value) => (typeof value === 'string' ? unmarkDash(value) : []))
     return {
-      terminal,
+      terminal: onStack(command, terminal, readTexts('stack')[0]),
       words: positionals.map(unmarkDash),
       text: (name) => readTexts(name)[0],
       texts: readTexts,
       has: (name) => values[name] === true,
+      isJson: values['json'] === true,
+      printJson: (value) => terminal.print(jsonText(json ?? NO_JSON, value)),
     }
   } catch (cause) {
-    const unknown = explainUnknownOption(verb, terminal.arguments.slice(1))
+    const unknown = explainUnknownOption(known, terminal.arguments.slice(1))
     throw new BadUsage(`${unknown}Usage: ${usageLine(command, verb)}`, { cause })
   }
 }
@@ -273,6 +335,9 @@ export async function writeOutput(call: CommandCall, lines: AsyncIterable<string
   }
 }
 
+/** `npm start` describes its stack there, from the folder in which it runs. */
+const LOCAL_STACK_FILE = '.local/stack.json'
+
 /** The terminal of this process; the command's entry file passes `process`. */
 export function processTerminal(owner: NodeJS.Process): CommandTerminal {
   const { argv, env, stdin, stdout, stderr } = owner
@@ -284,6 +349,7 @@ export function processTerminal(owner: NodeJS.Process): CommandTerminal {
   return {
     arguments: argv.slice(2),
     environment: env,
+    stackFile: LOCAL_STACK_FILE,
     clock: systemClock,
     stdin,
     print: (line) => stdout.write(`${line}\n`),

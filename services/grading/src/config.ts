@@ -73,10 +73,13 @@ const facilitatorText =
 const okxText = 'a secret, all three of OKX or none, and not beside FACILITATOR_URL'
 const okxSecret = () => withFieldMeta(secretField(), { expected: okxText, isSecret: true })
 
+/** A command that is tried out leaves it where git looks away. */
+export const DEFAULT_DATABASE_PATH = '.local/grading.db'
+
 const fields = z.object({
   ...sharedConfigFields({ port: 3003, baseUrl: 'http://localhost:3003' }),
   ...storeConfigFields({
-    databasePath: 'grading.db',
+    databasePath: DEFAULT_DATABASE_PATH,
     description: 'Ledger file; payments and the checkpoint key are kept beside it.',
   }),
   PAY_TO: address().describe('Address that receives payments; each ledger file needs its own.'),

@@ -19,7 +19,7 @@ import { z } from 'zod'
 import { accessConfigSchema, ecdsaKey, keyText } from '../config.ts'
 
 /** A verb is called with these. */
-export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has'> & {
+export type OperatorCall = Pick<CommandCall, 'words' | 'text' | 'has' | 'isJson' | 'printJson'> & {
   readonly config: OperatorConfig
   readonly clock: Clock
   /** Prints one line for a person. */
@@ -40,10 +40,11 @@ export type OperatorVerb = Omit<CommandVerb, 'run'> & {
 export function operatorVerb(verb: OperatorVerb): CommandVerb {
   return {
     ...verb,
-    async run({ terminal, words, text, has }) {
+    async run({ terminal, ...call }) {
+      const { words } = call
       const needs = typeof verb.needs === 'function' ? verb.needs(words) : verb.needs
       const config = readOperatorConfig(terminal, needs)
-      await verb.run({ config, words, text, has, clock: terminal.clock, print: terminal.print })
+      await verb.run({ ...call, config, clock: terminal.clock, print: terminal.print })
       return EXIT.done
     },
   }
@@ -76,6 +77,9 @@ const OperatorEnvironment = z.object({
   ALERT_REMINDER_HOURS: shape.ALERT_REMINDER_HOURS,
   OWNER_KEY: ecdsaKey().optional().describe('Private key of the owner of the contract.'),
 })
+
+/** The variables that the command reads. */
+export const OPERATOR_VARIABLES = Object.keys(OperatorEnvironment.shape)
 
 const NEEDED = {
   ACCESS_CONTRACT: 'the address of the access contract',

@@ -5,6 +5,7 @@ import { createAccessContractWriter } from '../adapters/access-contract-writer.t
 import { createLedgerFacts } from '../adapters/ledger-facts.ts'
 import { createRelay } from '../adapters/relay.ts'
 import { keyHex } from '../config.ts'
+import type { PayToCredit } from '../domain/payment-log.ts'
 import type { CreditRefusal } from '../domain/unresolved-credits.ts'
 import {
   type CreditOutcome,
@@ -29,6 +30,19 @@ export const paymentsVerb: OperatorVerb = {
   summary: 'what payTo was paid: opened, pending, refused or refunded; settle one',
   example: 'payments list --days 7',
   options: { days: 'text', 'although-pending': 'flag' },
+  json: {
+    prints: 'one line for each',
+    members: [
+      'at',
+      'transactionId',
+      'amountTinybar',
+      'payer',
+      'outcome',
+      'agent',
+      'reason',
+      'isRefundedToo',
+    ],
+  },
   wordsMax: 2,
   needs: (words) =>
     words[0] === 'open' || words[0] === 'refund'
@@ -62,6 +76,14 @@ function outcomeText(outcome: CreditOutcome): string {
   return outcome.kind === 'refunded' ? 'refunded' : `refused: ${REFUSALS[outcome.reason]}`
 }
 
+function paymentRow(credit: PayToCredit, outcome: CreditOutcome) {
+  const { amountTinybar, payer, transactionId } = credit
+  const agent = outcome.kind === 'pending' ? { agent: outcome.purchase.order.agent } : {}
+  const { kind, ...more } = outcome
+  const at = isoText(credit.consensusSeconds)
+  return { ...more, ...agent, at, transactionId, amountTinybar, payer, outcome: kind }
+}
+
 /** Prints payTo's credits with what became of each, oldest first, and a line that counts them. */
 async function listPayments(call: OperatorCall): Promise<void> {
   const days = countOption(call, 'days') ?? DAYS
@@ -75,6 +97,10 @@ async function listPayments(call: OperatorCall): Promise<void> {
   let sumTinybar = 0n
   for await (const credit of view.log.creditsAfter(since)) {
     const outcome = await creditOutcome(facts, credit)
+    if (call.isJson) {
+      call.printJson(paymentRow(credit, outcome))
+      continue
+    }
     counts[outcome.kind] += 1
     sumTinybar += credit.amountTinybar
     call.print(
@@ -82,6 +108,7 @@ async function listPayments(call: OperatorCall): Promise<void> {
     )
     call.print(`    ${outcomeText(outcome)}`)
   }
+  if (call.isJson) return
   const parts = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`)
   call.print(`${formatHbar(sumTinybar)} in ${days} days: ${parts.join(', ')}.`)
   if (counts.refused > 0) call.print('Give a refused one back with: payments refund ID')

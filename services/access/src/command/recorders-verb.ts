@@ -25,6 +25,7 @@ async function currentRecorders(
 
 async function list(call: OperatorCall): Promise<void> {
   const current = await lookAtContract(call, (view) => currentRecorders(call, view))
+  if (call.isJson) return call.printJson({ recorders: current })
   for (const recorder of current) call.print(recorder)
   call.print(current.length === 1 ? '1 recorder.' : `${current.length} recorders.`)
 }
@@ -42,6 +43,7 @@ export const recordersVerb: OperatorVerb = {
   usage: 'add 0x…|remove 0x…|list',
   summary: 'who may count calls: one account per service process',
   example: 'recorders list',
+  json: { prints: 'one document', members: ['recorders'] },
   wordsMax: 2,
   needs: (words) => (words[0] === 'list' ? ['ACCESS_CONTRACT'] : ['OWNER_KEY', 'ACCESS_CONTRACT']),
   async run(call) {

@@ -21,7 +21,7 @@ import {
 } from './contract-verbs.ts'
 import { deployVerb } from './deploy.ts'
 import { explainFailure } from './operator-contract.ts'
-import { OperatorRefusal, operatorVerb } from './operator-verb.ts'
+import { OPERATOR_VARIABLES, OperatorRefusal, operatorVerb } from './operator-verb.ts'
 import { paymentsVerb } from './payments-verb.ts'
 import { recordersVerb } from './recorders-verb.ts'
 import { statusVerb } from './status-verb.ts'
@@ -71,8 +71,9 @@ export async function runOperator(terminal: CommandTerminal): Promise<ExitCode> 
     return EXIT.usage
   }
   const title = 'the seller’s side of the access contract'
+  const stack = { service: 'access', variables: OPERATOR_VARIABLES }
   return await runCommand(
-    { name: 'access-operator', title, verbs, notes: NOTES, explainRefusal },
+    { name: 'access-operator', title, verbs, notes: NOTES, explainRefusal, stack },
     terminal,
   )
 }

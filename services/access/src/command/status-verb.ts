@@ -116,15 +116,46 @@ async function readSeller(call: OperatorCall, found: Contract, payTo: string) {
   return { account, recorders, alerts }
 }
 
+/** The same for programs; what PAY_TO or the mirror node would tell is left out without them. */
+async function statusDocument(call: OperatorCall, contract: string, found: Contract) {
+  const { balanceTinybar, books, canArm, isPaused, offerId, slots, terms: offer } = found
+  const known = { contract, offerId, offer, isPaused, books, balanceTinybar, slots }
+  const { PAY_TO: payTo } = call.config
+  const reading = payTo === undefined ? undefined : readSeller(call, found, payTo)
+  const seller = await reading?.catch((error: unknown) => {
+    if (error instanceof LedgerUnavailable) return undefined
+    throw error
+  })
+  const recorders = seller?.recorders.map(({ recorder, tinybar }) => ({ recorder, tinybar }))
+  return { ...known, ...seller, recorders, renewalsReserveCanArm: canArm }
+}
+
 export const statusVerb: OperatorVerb = {
   name: 'status',
   summary:
     'the offer, the books, the slots, earnings against costs so far, and what is running out',
-  example: 'status',
+  example: 'status --json',
+  json: {
+    prints: 'one document',
+    members: [
+      'contract',
+      'offerId',
+      'offer (priceTinybar, periodSeconds, callsAllowed, slotSeconds, startsAt, retiredAt)',
+      'isPaused',
+      'books (earnedTinybar, reserveTinybar, lockedTinybar, depositsTinybar, refundsTinybar, shortfallTinybar)',
+      'renewalsReserveCanArm',
+      'balanceTinybar',
+      'slots (periodSeconds, nextSecond, agents, schedule, scheduledAtSeconds)',
+      'account (earnedTinybar, renewalsTinybar, forwardsTinybar, recordsTinybar, profitTinybar)',
+      'recorders (recorder, tinybar)',
+      'alerts',
+    ],
+  },
   needs: ['ACCESS_CONTRACT'],
   async run(call) {
     const address = needed(call.config, 'ACCESS_CONTRACT')
     const found = await lookAtContract(call, readContract)
+    if (call.isJson) return call.printJson(await statusDocument(call, address, found))
     const print = ([name, value]: Row) => call.print(`${name.padEnd(10)} ${value}`)
     contractRows(address, found).forEach(print)
     slotRows(found.slots, Math.floor(call.clock.unixMs() / 1000)).forEach(print)

@@ -23,10 +23,11 @@ function wholeNumber(text: string | undefined, name: string): number | undefined
 
 export const auditVerb = listVerb({
   name: 'audit',
-  usage: '[--limit N] [--before SEQUENCE] [--json]',
+  usage: '[--limit N] [--before SEQUENCE]',
   summary: 'lists accepted and refused writes, newest first',
   example: 'audit --limit 20',
-  options: { limit: 'text', before: 'text', json: 'flag' },
+  options: { limit: 'text', before: 'text' },
+  members: ['sequence', 'at', 'outcome', 'reason', 'via', 'actor', 'uri'],
   none: 'There are no audit rows.',
   read: async (call) => {
     const page = pageOf(call)
@@ -40,10 +41,11 @@ export const auditVerb = listVerb({
 
 export const readsVerb = listVerb({
   name: 'reads',
-  usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE] [--json]',
+  usage: '[--uri URI] [--by SUB] [--limit N] [--before SEQUENCE]',
   summary: 'lists who read which record, newest first; READ_AUDIT=all keeps that',
   example: 'reads --uri care://ann/plan --json',
-  options: { uri: 'text', by: 'text', limit: 'text', before: 'text', json: 'flag' },
+  options: { uri: 'text', by: 'text', limit: 'text', before: 'text' },
+  members: ['sequence', 'at', 'actor', 'way', 'outcome', 'uri'],
   none: 'There are no rows of reads.',
   read: async (call) => {
     const slot = slotOption(call)
@@ -59,10 +61,19 @@ export const readsVerb = listVerb({
 
 export const eventsVerb = listVerb({
   name: 'events',
-  usage: '[--json]',
   summary: 'lists who is told of corrections by webhook, and what does not arrive',
   example: 'events --json',
-  options: { json: 'flag' },
+  members: [
+    'id',
+    'sub',
+    'patient',
+    'domain',
+    'expiresAt',
+    'isActive',
+    'lastDeliveryAt',
+    'failedSince',
+    'lastError',
+  ],
   none: 'Nobody is told of corrections by webhook.',
   read: (call) => withSideRows(storePlace(call), listEventSubscriptions),
   line: ({ domain, expiresAt, failedSince, id, isActive, lastError, patient, sub }) => {

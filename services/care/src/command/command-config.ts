@@ -61,24 +61,29 @@ export function slotOption(call: CommandCall): ChainSlot | undefined {
   return slot
 }
 
-/** A verb that lists rows, each as a line or, with the flag, as JSON; without rows, it says so. */
+/** A verb that lists rows, each as a line or, with `--json`, as JSON; without rows, it says so. */
 export function listVerb<Row extends object>({
+  members,
   none,
   read,
   line,
   ...verb
-}: Omit<CommandVerb, 'wordsMax' | 'run'> & {
+}: Omit<CommandVerb, 'json' | 'wordsMax' | 'run'> & {
+  /** What a row has in JSON. */
+  readonly members: readonly (keyof Row & string)[]
   readonly none: string
   readonly read: (call: CommandCall) => Promise<readonly Row[]>
   readonly line: (row: Row) => string
 }): CommandVerb {
   return {
     ...verb,
+    json: { prints: 'one line for each', members },
     run: async (call) => {
       const rows = await read(call)
-      const isJson = call.has('json')
-      for (const row of rows) call.terminal.print(isJson ? JSON.stringify(row) : line(row))
-      if (rows.length === 0 && !isJson) call.terminal.print(none)
+      for (const row of rows)
+        if (call.isJson) call.printJson(row)
+        else call.terminal.print(line(row))
+      if (rows.length === 0 && !call.isJson) call.terminal.print(none)
       return EXIT.done
     },
   }

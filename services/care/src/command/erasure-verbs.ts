@@ -56,10 +56,9 @@ export const eraseVerb: CommandVerb = {
 
 export const erasuresVerb = listVerb({
   name: 'erasures',
-  usage: '[--json]',
   summary: 'lists what was erased, by whom, when and why',
   example: 'erasures --json',
-  options: { json: 'flag' },
+  members: ['at', 'patient', 'domain', 'turn', 'actor', 'reason'],
   none: 'Nothing was erased.',
   read: ({ terminal }) => listErasures(keysConfig(terminal)),
   line: ({ actor, at, domain, patient, reason, turn }) =>
@@ -95,10 +94,9 @@ export const freeVerb: CommandVerb = {
 
 export const freesVerb = listVerb({
   name: 'frees',
-  usage: '[--json]',
   summary: 'lists the chains that were moved aside, by whom, when and why',
   example: 'frees --json',
-  options: { json: 'flag' },
+  members: ['at', 'patient', 'domain', 'audience', 'freed', 'actor', 'reason'],
   none: 'Nothing was freed.',
   read: (call) => listFrees(storePlace(call)),
   line: ({ actor, at, reason, ...chain }) =>

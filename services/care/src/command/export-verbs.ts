@@ -21,19 +21,29 @@ import { slotOption, storeConfig } from './command-config.ts'
 
 export const verifyVerb: CommandVerb = {
   name: 'verify',
-  usage: 'FILE|- [--key VERIFIER_KEY]… [--json]',
+  usage: 'FILE|- [--key VERIFIER_KEY]…',
   summary:
     'replays an export offline: chains, journals and checkpoint; needs none of the service’s keys',
   example: 'verify care-export.jsonl --json',
-  options: { key: 'texts', json: 'flag' },
+  options: { key: 'texts' },
+  json: {
+    prints: 'one document',
+    members: [
+      'isIntact',
+      'versions',
+      'chains (uri, versions, erased, oldName, brokenAt, fault)',
+      'journals (journal, size, origin, verifierKey)',
+      'problems',
+    ],
+  },
   wordsMax: 1,
   run: async (call) => {
     const [file] = call.words
     if (file === undefined) throw new BadUsage('Name the export’s file, or - for standard input.')
     const keys = call.texts('key')
     const report = await readReport(call, { file, keys })
-    const lines = call.has('json') ? [JSON.stringify(report)] : reportLines(report, keys)
-    for (const line of lines) call.terminal.print(line)
+    if (call.isJson) call.printJson(report)
+    else for (const line of reportLines(report, keys)) call.terminal.print(line)
     return report.isIntact ? EXIT.done : EXIT.failed
   },
 }

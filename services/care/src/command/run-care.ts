@@ -5,6 +5,7 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
+import { careConfigSchema } from '../config.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { terminalLine } from '../wire/text-of-others.ts'
 import { auditVerb, eventsVerb, readsVerb } from './audit-verbs.ts'
@@ -61,5 +62,9 @@ export async function runCare(terminal: CommandTerminal): Promise<ExitCode> {
     // The problems of a configuration are several lines, and none of them is of a record.
     printError: (text) => terminal.printError(text.split('\n').map(terminalLine).join('\n')),
   }
-  return await runCommand({ name: 'care', title, verbs, notes: NOTES, explainRefusal }, lines)
+  const stack = { service: 'care', variables: Object.keys(careConfigSchema.shape) }
+  return await runCommand(
+    { name: 'care', title, verbs, notes: NOTES, explainRefusal, stack },
+    lines,
+  )
 }

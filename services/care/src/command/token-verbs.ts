@@ -13,7 +13,8 @@ import { commandConfig, listVerb, storePlace } from './command-config.ts'
 export const revocationsVerb = listVerb({
   name: 'revocations',
   summary: 'lists the tokens that were revoked, by whom, when and why',
-  example: 'revocations',
+  example: 'revocations --json',
+  members: ['at', 'jti', 'actor', 'reason'],
   none: 'No token was revoked.',
   read: (call) => withSideRows(storePlace(call), readRevocations),
   line: ({ actor, at, jti, reason }) => {

@@ -1,5 +1,7 @@
 /** Which engine keeps the ledger and the reservations: PostgreSQL if a connection string is given, else SQLite's files. */
 import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import {
   checkpointOrigin,
   loadCheckpointSeed,
@@ -9,6 +11,7 @@ import {
   type WriteTrouble,
 } from '@tallystick/journal-store'
 import { chooseSeed, reachServer, type Secret } from '@tallystick/service-kit'
+import { DEFAULT_DATABASE_PATH } from '../config.ts'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { openPolledStore, POLLER, type Polling } from './polled-store.ts'
 import {
@@ -29,6 +32,9 @@ export type StoreConfig = {
 /** The key that signs checkpoints, made beside the file if there is none. Throws GradingStoreUnavailable. */
 export function ledgerOwner(config: StoreConfig): StoreOwner {
   const { BASE_URL, DATABASE_PATH: databasePath } = config
+  // The default folder alone is made: another that is not there is a slip.
+  if (databasePath === DEFAULT_DATABASE_PATH)
+    mkdirSync(dirname(databasePath), { recursive: true, mode: 0o700 })
   return {
     databasePath,
     checkpointSeed: chooseSeed(config) ?? loadCheckpointSeed(databasePath, GradingStoreUnavailable),

@@ -68,6 +68,17 @@ export const auditVerb: CommandVerb = {
     'audits a tracker’s CSV against this ledger: what each row is or why not, and the figures; - is standard input',
   example: 'audit bets.csv --odds decimal --dates day-first',
   options: { odds: 'text', dates: 'text' },
+  json: {
+    prints: 'one document',
+    members: [
+      'rows (kind, index, line, repeats, issues, card)',
+      'findings',
+      'coverage',
+      'raw_roi',
+      'sharp_score',
+      'verdict',
+    ],
+  },
   wordsMax: 1,
   run: async (call) => {
     const { terminal, words } = call
@@ -85,13 +96,25 @@ export const auditVerb: CommandVerb = {
         picks: askedRows.map(({ pick }) => pick),
       })
       const cards = new Map(askedRows.map(({ index }, place) => [index, audit.picks[place]]))
+      const code = audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
+      if (call.isJson) {
+        const shown = rows.map((row) => ({
+          kind: row.kind,
+          index: row.index,
+          line: row.line,
+          ...(row.kind === 'faulty' ? { issues: row.issues } : { repeats: row.repeats }),
+          card: cards.get(row.index),
+        }))
+        call.printJson({ ...audit, rows: shown })
+        return code
+      }
       for (const row of rows) terminal.print(rowLine(row, cards.get(row.index)))
       for (const { message, pick } of audit.findings) {
         const row = askedRows[pick]
         if (row !== undefined) terminal.print(`  ${placeWords(row).padEnd(9)} ${message}`)
       }
       terminal.print(auditSummary(audit))
-      return audit.coverage.graded > 0 ? EXIT.done : EXIT.failed
+      return code
     })
   },
 }

@@ -16,15 +16,19 @@ export function readStoreConfig(terminal: CommandTerminal): StoreConfig {
   return requireStoreConfig(readVariables(terminal, storeConfig))
 }
 
+/** Whether there is a ledger already; in a database, opening tells. */
+export function isLedgerThere(terminal: CommandTerminal): boolean {
+  const { DATABASE_PATH, DATABASE_URL } = readStoreConfig(terminal)
+  return DATABASE_URL !== undefined || existsSync(DATABASE_PATH)
+}
+
 /**
  * Where an existing ledger is. Throws BadUsage if its file is not there: a mistyped path must not pass for an empty ledger.
  * A database without one is refused when it is opened.
  */
 export function existingLedger(terminal: CommandTerminal): StoreConfig {
-  const config = readStoreConfig(terminal)
-  if (config.DATABASE_URL === undefined && !existsSync(config.DATABASE_PATH))
-    throw new BadUsage('There is no ledger at DATABASE_PATH.')
-  return config
+  if (!isLedgerThere(terminal)) throw new BadUsage('There is no ledger at DATABASE_PATH.')
+  return readStoreConfig(terminal)
 }
 
 /** Like withStore, but never creates a ledger. */
@@ -37,14 +41,19 @@ export async function withLedger<Result>(
   return await withStore(terminal, use, { checkpoint })
 }
 
+/** Opens or creates the service's ledger. */
+export const openStore = (
+  terminal: CommandTerminal,
+  how: Pick<LedgerOpening, 'checkpoint' | 'isImport'>,
+): Promise<GradingStore> => openLedger(readStoreConfig(terminal), { clock: terminal.clock, ...how })
+
 /** Opens or creates the service's ledger, uses it and closes it. */
 export async function withStore<Result>(
   terminal: CommandTerminal,
   use: (store: GradingStore) => Promise<Result>,
   how: Pick<LedgerOpening, 'checkpoint' | 'isImport'> = {},
 ): Promise<Result> {
-  const { clock } = terminal
-  const store = await openLedger(readStoreConfig(terminal), { clock, ...how })
+  const store = await openStore(terminal, how)
   try {
     return await use(store)
   } finally {

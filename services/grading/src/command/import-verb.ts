@@ -10,9 +10,10 @@ import {
   type ExitCode,
 } from '@tallystick/service-kit/command'
 import { type GradingStore, GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
+import type { Normalised, Refusal } from '../domain/closes/observation.ts'
 import { ingestPayload, type PayloadAccount, readPayload } from '../ingest/ingest-payload.ts'
 import { seedLedger } from '../seed/synthetic-fixtures.ts'
-import { withStore } from './command-store.ts'
+import { isLedgerThere, openStore, withStore } from './command-store.ts'
 
 /**
  * A file is read whole, because its hash is needed before its first row. Twelve seasons of 38 leagues are 29 MB; anything
@@ -66,10 +67,28 @@ function summary(file: string, account: PayloadAccount, seconds: number): readon
   ]
 }
 
+/** The ledger; made at the first call where there was none, so that an import of nothing leaves none. */
+type OpenForImport = {
+  readonly isThere: () => boolean
+  readonly open: () => Promise<GradingStore>
+}
+
+/** Why nothing of a payload can be taken; undefined where something can. */
+function nothingTaken(slices: Iterable<Normalised>): string | undefined {
+  let refused: Refusal | undefined
+  for (const { observations, refusals } of slices) {
+    if (observations.length > 0) return undefined
+    refused ??= refusals[0]
+  }
+  const why =
+    refused === undefined ? '' : `: ${refused.place}: ${refused.reason}, ${refused.detail}`
+  return `nothing in it can be taken${why}`
+}
+
 async function importFile(
   call: CommandCall,
-  { store, file }: { readonly store: GradingStore; readonly file: string },
-): Promise<PayloadAccount> {
+  { ledger, file }: { readonly ledger: OpenForImport; readonly file: string },
+): Promise<Pick<PayloadAccount, 'isRepeated' | 'observations'>> {
   const { terminal } = call
   const raw = await readInput(call, file)
   const startedMs = terminal.clock.unixMs()
@@ -77,6 +96,12 @@ async function importFile(
   const stage = call.text('stage') === 'final' ? 'final' : 'provisional'
   const reading = readPayload(raw, { receivedAtSeconds, stage })
   if (reading.kind === 'unreadable') throw new BadUsage(`${file}: ${reading.problem}.`)
+  const nothing = ledger.isThere() ? undefined : nothingTaken(reading.read())
+  if (nothing !== undefined) {
+    terminal.print(`${file}: ${nothing}.`)
+    return { isRepeated: false, observations: 0 }
+  }
+  const store = await ledger.open()
   let toldMs = startedMs
   const account = await ingestPayload({
     store,
@@ -99,12 +124,12 @@ async function importFile(
 }
 
 /** Imports the files in order. The first that fails ends the run, and its message lists the files already in the ledger. */
-async function importFiles(call: CommandCall, store: GradingStore): Promise<ExitCode> {
+async function importFiles(call: CommandCall, ledger: OpenForImport): Promise<ExitCode> {
   const { terminal, words: files } = call
   const taken: string[] = []
   for (const [index, file] of files.entries())
     try {
-      const account = await importFile(call, { store, file })
+      const account = await importFile(call, { ledger, file })
       if (account.isRepeated || account.observations > 0) taken.push(file)
     } catch (error) {
       const isOfStore = error instanceof GradingStoreUnavailable
@@ -138,7 +163,17 @@ export const importVerb: CommandVerb = {
     const stage = call.text('stage')
     if (stage !== undefined && stage !== 'final' && stage !== 'provisional')
       throw new BadUsage('--stage takes final or provisional.')
-    return withStore(call.terminal, (store) => importFiles(call, store), { isImport: true })
+    const { terminal } = call
+    const open = () => openStore(terminal, { isImport: true })
+    let store = isLedgerThere(terminal) ? await open() : undefined
+    try {
+      return await importFiles(call, {
+        isThere: () => store !== undefined,
+        open: async () => (store ??= await open()),
+      })
+    } finally {
+      await store?.close()
+    }
   },
 }
 

@@ -3,7 +3,6 @@ import type { AcceptedJournal } from '@tallystick/journal-store'
 import {
   BadUsage,
   type CommandCall,
-  type CommandTerminal,
   type CommandVerb,
   EXIT,
   type ExitCode,
@@ -23,17 +22,22 @@ import { exportLines, verifyExport } from '../domain/closes/ledger-export.ts'
 import { existingLedger, readStoreConfig, withLedger, withStore } from './command-store.ts'
 
 function printBroken(
-  terminal: CommandTerminal,
+  { isJson, printJson, terminal }: CommandCall,
   { problem, seq }: Extract<LedgerVerdict, { kind: 'broken' }>,
 ): ExitCode {
-  terminal.print(`BROKEN${seq === undefined ? '' : ` at entry ${seq}`}: ${problem}.`)
+  if (isJson) printJson({ isIntact: false, problem, seq })
+  else terminal.print(`BROKEN${seq === undefined ? '' : ` at entry ${seq}`}: ${problem}.`)
   return EXIT.failed
 }
 
 async function verifyFile(call: CommandCall, file: string): Promise<ExitCode> {
   const { terminal } = call
   const verdict = await verifyExport(inputLines(terminal, file), call.text('key'))
-  if (verdict.kind === 'broken') return printBroken(terminal, verdict)
+  if (verdict.kind === 'broken') return printBroken(call, verdict)
+  if (call.isJson) {
+    call.printJson({ ...verdict, isIntact: true })
+    return EXIT.done
+  }
   terminal.print(`INTACT: ${verdict.entries} entries hash to the checkpoint of ${verdict.origin}.`)
   terminal.print(`Signed by ${verdict.verifierKey}`)
   if (call.text('key') === undefined)
@@ -50,19 +54,25 @@ export const verifyVerb: CommandVerb = {
     'rehashes every entry and recounts the truth table; with a file, checks an export offline',
   example: 'verify grading-export.jsonl',
   options: { key: 'text' },
+  json: {
+    prints: 'one document',
+    members: ['isIntact', 'entries', 'rootHash', 'origin', 'verifierKey', 'problem', 'seq'],
+  },
   wordsMax: 1,
   run: async (call) => {
     const [file] = call.words
     if (file !== undefined) return verifyFile(call, file)
     // `unchecked`: verify must report a broken ledger that other verbs refuse to open.
     const verdict = await withLedger(call.terminal, (store) => store.verify(), 'unchecked')
-    if (verdict.kind === 'intact') {
+    if (verdict.kind === 'broken') return printBroken(call, verdict)
+    const { entries } = verdict
+    const rootHash = Buffer.from(verdict.rootHash).toString('hex')
+    if (call.isJson) call.printJson({ isIntact: true, entries, rootHash })
+    else
       call.terminal.print(
-        `INTACT: ${verdict.entries} entries, root ${Buffer.from(verdict.rootHash).toString('hex')}; the truth table matches them.`,
+        `INTACT: ${entries} entries, root ${rootHash}; the truth table matches them.`,
       )
-      return EXIT.done
-    }
-    return printBroken(call.terminal, verdict)
+    return EXIT.done
   },
 }
 

@@ -283,3 +283,32 @@ test('every verb refuses an older file in the ledger’s place until it is accep
     out: '92 entries accepted; the last checkpoint counted 92: none is given up.',
   })
 })
+
+test.each([
+  ['a file that is not there', () => join(folder, 'nope.csv')],
+  ['a file of another kind', () => named('other.txt', 'hello')],
+  ['a file of which nothing can be taken', () => named('empty.json', '{"events":[]}')],
+])('S15: an import of %s leaves no ledger behind', async (_, file) => {
+  const path = file()
+  const before = readdirSync(folder)
+  const { code, err, out } = await grading(['import', path])
+  expect(code).not.toBe(0)
+  expect(err + out).toContain(path)
+  expect(readdirSync(folder)).toEqual(before)
+})
+
+test('S15: what reads prints one JSON document with --json', async () => {
+  await grading(['import', named('E0.csv', table)])
+  const read = async (...list: string[]) => JSON.parse((await grading([...list, '--json'])).out)
+  expect(await read('verify')).toEqual({
+    isIntact: true,
+    entries: expect.any(Number),
+    rootHash: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  expect(Object.keys(await read('table'))).toEqual(['scopes', 'columns'])
+  const { out } = await grading(['export'])
+  expect(await read('verify', named('export.ndjson', `${out}\n`))).toMatchObject({
+    isIntact: true,
+    verifierKey: expect.any(String),
+  })
+})

@@ -5,6 +5,7 @@ import {
   type ExitCode,
   runCommand,
 } from '@tallystick/service-kit/command'
+import { gradingConfigSchema } from '../config.ts'
 import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import { auditVerb } from './audit-verb.ts'
 import { importVerb, seedVerb } from './import-verb.ts'
@@ -43,5 +44,9 @@ const explainRefusal = (error: unknown): string | undefined =>
 /** Runs one line of `grading` and returns its exit code. Bugs throw. */
 export async function runGrading(terminal: CommandTerminal): Promise<ExitCode> {
   const title = 'the bet-grading ledger’s command'
-  return await runCommand({ name: 'grading', title, verbs, notes: NOTES, explainRefusal }, terminal)
+  const stack = { service: 'grading', variables: Object.keys(gradingConfigSchema.shape) }
+  return await runCommand(
+    { name: 'grading', title, verbs, notes: NOTES, explainRefusal, stack },
+    terminal,
+  )
 }

@@ -46,22 +46,33 @@ export const tableVerb: CommandVerb = {
     'prints the truth table, for everything or for scopes such as soccer/1x2/pinnacle; --study prints the tables of the reference study from this ledger',
   example: 'table soccer',
   options: { study: 'flag' },
+  json: {
+    prints: 'one document',
+    members: [
+      'scopes',
+      'columns (as POST /api/calibration answers)',
+      'study (with --study, alone)',
+    ],
+  },
   wordsMax: 100,
-  run: ({ has, terminal, words }) =>
+  run: ({ has, isJson, printJson, terminal, words }) =>
     withLedger(terminal, async (store) => {
       if (has('study')) {
-        terminal.print(studyLines(await makeStudy(store)).join('\n'))
+        const study = await makeStudy(store)
+        if (isJson) printJson({ study })
+        else terminal.print(studyLines(study).join('\n'))
         return EXIT.done
       }
       const answers =
         words.length === 0
           ? [await calibrationAnswer(store, {})]
           : await Promise.all(words.map((scope) => calibrationAnswer(store, { scope })))
-      for (const { columns } of answers)
-        for (const column of columns)
-          if (column.total.n > 0) terminal.print(columnLines(column).join('\n'))
-      const [first] = answers
-      terminal.print(`Scopes: ${first?.scopes.join(', ') ?? ''}`)
+      const columns = answers.flatMap((answer) => answer.columns).filter(({ total }) => total.n > 0)
+      const scopes = answers[0]?.scopes ?? []
+      if (isJson) printJson({ scopes, columns })
+      else
+        for (const line of [...columns.flatMap(columnLines), `Scopes: ${scopes.join(', ')}`])
+          terminal.print(line)
       return EXIT.done
     }),
 }
