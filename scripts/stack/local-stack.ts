@@ -71,7 +71,6 @@ type LocalStack = {
 export function createLocalStack(options: LocalStackOptions): LocalStack {
   const { ports, logFolder, isWatching, onStep } = options
   const services: ServiceProcess[] = []
-  const environments: Record<string, Readonly<Record<string, string>>> = {}
   let devnet: Devnet | undefined
   let xlayer: XLayer | undefined
   let postgres: PostgresPlace | undefined
@@ -87,7 +86,6 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const logFile = join(logFolder, `${service.name}.log`)
     const environment = { ...service.environment, ...options.settings }
     services.push(spawnService({ ...service, environment, logFile, isWatching }))
-    environments[service.name] = environment
     await services.at(-1)?.ready()
   }
   const start = async (): Promise<StackDescription> => {
@@ -129,14 +127,7 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
     const recipe = gradingRecipe(grading, { xlayer, payTo, ports, dataFolder, postgres })
     await seedGrading(recipe)
     await startOne(recipe)
-    const owner = {
-      ...environments['access'],
-      OWNER_KEY: devnetAccount(devnet, 'owner').privateKey,
-    }
-    return {
-      ...stackDescription({ devnet, xlayer, ports, contract, care, grading, signIn, services }),
-      environments: { ...environments, access: owner },
-    }
+    return stackDescription({ devnet, xlayer, ports, contract, care, grading, signIn, services })
   }
   const stop = async (): Promise<void> => {
     for (const service of services.toReversed()) await service.stop()
@@ -162,9 +153,13 @@ type StartedStack = {
 }
 
 /** Describes a running stack, for `.local/stack.json` and for people. */
-function stackDescription(stack: StartedStack): Omit<StackDescription, 'environments'> {
+function stackDescription(stack: StartedStack): StackDescription {
   const { devnet, xlayer, ports, contract, care, grading, signIn, services } = stack
   const operator = devnetAccount(devnet, 'operator')
+  const environments = Object.fromEntries(
+    services.map(({ name, environment }) => [name, environment]),
+  )
+  const { privateKey: OWNER_KEY } = devnetAccount(devnet, 'owner')
   return {
     access: {
       baseUrl: `http://127.0.0.1:${ports.access}`,
@@ -196,6 +191,8 @@ function stackDescription(stack: StartedStack): Omit<StackDescription, 'environm
         evmAddress,
         privateKey,
       })),
+    // Only the seller's command reads the owner's key.
+    environments: { ...environments, access: { ...environments['access'], OWNER_KEY } },
     process: {
       pid: process.pid,
       children: Object.fromEntries(services.map(({ name, pid }) => [name, pid])),

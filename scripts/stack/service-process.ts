@@ -33,8 +33,7 @@ type ServiceOptions = {
 /** How a service is started, except for where it logs. */
 export type ServiceRecipe = Omit<ServiceOptions, 'logFile' | 'isWatching'>
 
-export type ServiceProcess = {
-  readonly name: string
+export type ServiceProcess = Pick<ServiceOptions, 'name' | 'environment'> & {
   readonly pid: number
   ready(): Promise<void>
   stop(): Promise<void>
@@ -105,5 +104,6 @@ export function spawnService(options: ServiceOptions): ServiceProcess {
       await pause(POLL_MS)
     }
   }
-  return { name: options.name, pid: child.pid ?? 0, ready, stop: () => stopChild(child) }
+  const { environment, name } = options
+  return { name, environment, pid: child.pid ?? 0, ready, stop: () => stopChild(child) }
 }

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { type Clock, DAY_SECONDS, systemClock } from './clock.ts'
 import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
 import { readStackEnvironment, type StackUser } from './stack-environment.ts'
-import { didYouMean } from './variable-slips.ts'
+import { isSlip } from './variable-slips.ts'
 
 /** Where a command reads and writes; a test brings its own. */
 export type CommandTerminal = {
@@ -57,7 +57,7 @@ export type CommandCall = {
 }
 
 /** What `--json` prints. Behind its name, a member may list its own in brackets. */
-export type JsonForm = {
+type JsonForm = {
   readonly prints: 'one document' | 'one line for each'
   readonly members: readonly string[]
 }
@@ -141,6 +141,17 @@ const verbHelp = (command: Command, verb: CommandVerb): readonly string[] => [
     : [`With --json ${verb.json.prints}: ${verb.json.members.join(', ')}.`]),
   ...(command.stack === undefined ? [] : [STACK_HELP]),
 ]
+
+/** Few names of verbs or options are known at once, so that short ones may be meant too. */
+const NAME_LETTERS_MIN = 3
+
+/** Names the verb or option that was probably meant, if any: a slip away, or begun alike. */
+function didYouMean(typed: string, known: readonly string[]): string {
+  const meant =
+    known.find((name) => isSlip(typed, name, NAME_LETTERS_MIN)) ??
+    known.find((name) => name.startsWith(typed))
+  return meant === undefined ? '' : ` Did you mean ${meant}?`
+}
 
 // No option has a short form, and a key's id may begin with a dash: such an argument is a word or a value.
 const DASH_MARK = '\0'

@@ -44,14 +44,3 @@ export function findSlips(
       return meant === undefined ? [] : [{ variable, meant }]
     })
 }
-
-/** Few names of verbs or options are known at once, so that short ones may be meant too. */
-const NAME_LETTERS_MIN = 3
-
-/** Names the verb or option that was probably meant, if any: a slip away, or begun alike. */
-export function didYouMean(typed: string, known: readonly string[]): string {
-  const meant =
-    known.find((name) => isSlip(typed, name, NAME_LETTERS_MIN)) ??
-    known.find((name) => name.startsWith(typed))
-  return meant === undefined ? '' : ` Did you mean ${meant}?`
-}

@@ -18,8 +18,8 @@ export function readStoreConfig(terminal: CommandTerminal): StoreConfig {
 
 /** Whether there is a ledger already; in a database, opening tells. */
 export function isLedgerThere(terminal: CommandTerminal): boolean {
-  const { DATABASE_PATH, DATABASE_URL } = readStoreConfig(terminal)
-  return DATABASE_URL !== undefined || existsSync(DATABASE_PATH)
+  const config = readStoreConfig(terminal)
+  return config.DATABASE_URL !== undefined || existsSync(config.DATABASE_PATH)
 }
 
 /**
