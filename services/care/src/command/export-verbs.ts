@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { errorMessage } from '@tallystick/journal-store'
 import { isoNow } from '@tallystick/service-kit'
 import {
@@ -8,7 +9,8 @@ import {
   inputLines,
   writeOutput,
 } from '@tallystick/service-kit/command'
-import { openRecordReader, openStores } from '../adapters/open-stores.ts'
+import { openRecordReader, openStores, type Stores } from '../adapters/open-stores.ts'
+import { readWholeExport } from '../adapters/records/record-import.ts'
 import { FHIR_BUNDLES, type FhirBundleType, fhirBundle } from '../domain/fhir-bundle.ts'
 import {
   type ExportedChain,
@@ -127,11 +129,16 @@ export const importVerb: CommandVerb = {
   wordsMax: 1,
   run: async ({ terminal, words: [file] }) => {
     if (file === undefined || file === '-') throw new BadUsage('Name the export’s file.')
-    const stores = await openStores(storeConfig(terminal), {
-      clock: terminal.clock,
-      onProblem: (error) => terminal.printError(errorMessage(error)),
-    })
+    const config = storeConfig(terminal)
+    let stores: Stores | undefined
     try {
+      // A failed import makes no store.
+      if (config.DATABASE_URL === undefined && !existsSync(config.DATABASE_PATH))
+        await readWholeExport(inputLines(terminal, file))
+      stores = await openStores(config, {
+        clock: terminal.clock,
+        onProblem: (error) => terminal.printError(errorMessage(error)),
+      })
       const at = isoNow(terminal.clock)
       const sizes = await stores.records.importLines({
         lines: () => inputLines(terminal, file),
@@ -143,7 +150,7 @@ export const importVerb: CommandVerb = {
       if (error instanceof NotAnExport) throw new BadUsage(`${error.message}.`, { cause: error })
       throw error
     } finally {
-      await stores.close()
+      await stores?.close()
     }
     return EXIT.done
   },

@@ -1,5 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { createTokenKeys, verifyToken } from '@tallystick/jwt-lite'
 import { manualClock, systemClock } from '@tallystick/service-kit'
 import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
@@ -272,7 +281,12 @@ describe('the care command', () => {
       expect(await refused('export', text)).toContain('nothing was written')
     expect(await refused('export', 'hello')).toContain('line 1 is not JSON')
     expect((await care(['import', '-'])).code).toBe(2)
-    expect((await care(['export'])).output).toHaveLength(3)
+    expect((await care(['import', `${path}.absent`])).code).toBe(2)
+    // S15: no store was made for it.
+    const made = readdirSync(dirname(path)).filter((name) =>
+      name.startsWith(basename(`${path}.new`)),
+    )
+    expect(made).toEqual([])
   })
 
   it('C43: erase says when it is final, by how long backups of the keys are kept; keys are copied and restored', async () => {

@@ -64,6 +64,16 @@ export const isHalfImported = async ({ ask }: Pick<RecordSource, 'ask'>): Promis
 /** Said of an erasure or a free that the export does not explain. */
 const BY = { actor: 'care import', reason: 'as the export says' }
 
+/** What an export of a whole store holds. Rejects with RecordStoreUnavailable for any other, with NotAnExport for no export. */
+export async function readWholeExport(lines: AsyncIterable<string>): Promise<ExportReport> {
+  const report = await verifyExport(lines)
+  if (!report.isIntact || report.journals.length < AUDIENCES.length)
+    throw new RecordStoreUnavailable(
+      'the export does not hold, or is not of a whole store (care verify); nothing was written',
+    )
+  return report
+}
+
 /**
  * Reads the lines twice: they must hold, before any of them is written. Rejects with RecordStoreUnavailable for a part of a
  * store, for one that does not hold, and for a target that is not empty, unless it holds a first part of these very lines.
@@ -73,11 +83,7 @@ export async function importRecordLines(
   { at, lines }: { readonly at: string; readonly lines: () => AsyncIterable<string> },
 ): Promise<ImportedSizes> {
   const taken = createTakenPart(target.journals)
-  const report = await verifyExport(lines())
-  if (!report.isIntact || report.journals.length < AUDIENCES.length)
-    throw new RecordStoreUnavailable(
-      'the export does not hold, or is not of a whole store (care verify); nothing was written',
-    )
+  const report = await readWholeExport(lines())
   const chains = chainsOfReport(report)
   let last: readonly ImportedVersion[] = []
   for await (const versions of batches(lines(), { chains, taken })) {
