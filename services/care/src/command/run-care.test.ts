@@ -267,7 +267,7 @@ describe('the care command', () => {
     expect(bytes).not.toContain('dr-osei')
   })
 
-  it('import refuses a part of a store, and an export that does not hold, and writes nothing of it', async () => {
+  it('S15: import refuses a part of a store, and an export that does not hold, and writes nothing of it', async () => {
     const refused = async (name: string, text: string) => {
       const file = `${folder.databasePath}.${name}`
       writeFileSync(file, text)
