@@ -13,7 +13,9 @@ const say = (line: string): void => console.log(line)
 async function playOn(stack: StackDescription): Promise<number> {
   try {
     await playStory(stack, say)
-    say('\nThe end. After the first payment nobody signed anything but the cancellation.')
+    say(
+      '\nThe end. The agent paid once; after that it signed its guard, proofs of its key and the cancellation, but no payment and no renewal.',
+    )
     return 0
   } catch (error) {
     console.error(

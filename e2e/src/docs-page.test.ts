@@ -1,5 +1,5 @@
-// Each service's API reference in a browser: it shows every operation without a request to any other server, and axe finds
-// nothing to object to.
+// Each service's API reference in a browser: it shows every operation with a call to copy, finds by words, asks no other server,
+// and axe finds nothing to object to.
 import { axeFindings, chromiumMissing, launchChromium, watchPage } from '@tallystick/page-testing'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -38,6 +38,15 @@ describe.skipIf(chromiumMissing !== undefined)(
         const shown = await page.locator('h3 > code').allTextContents()
         expect(shown.toSorted()).toEqual(operations.toSorted())
         expect(await axeFindings(page, { inDarkToo: true })).toEqual([])
+        const calls = await page.locator('.operation .request code').allTextContents()
+        expect(calls.every((call) => call.includes(`'${baseUrl}/`))).toBe(true)
+        expect(calls).toHaveLength(operations.length)
+        await page.fill('#find', 'readiness')
+        const left = page.locator('.operation:not([hidden]) h3 > code')
+        expect(await left.allTextContents()).toContain('GET /ready')
+        expect(await left.count()).toBeLessThan(operations.length)
+        expect(await page.textContent('#found')).toMatch(/^\d+ of \d+ are left\.$/)
+        await page.fill('#find', '')
         await page.setViewportSize({ width: 360, height: 800 })
         expect(await page.locator('html').evaluate((root) => root.scrollWidth)).toBeLessThanOrEqual(
           360,

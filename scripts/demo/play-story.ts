@@ -86,7 +86,7 @@ async function callForFree({ agent, say }: Story): Promise<void> {
   for (let call = 0; call < FREE_CALLS_SHOWN; call += 1) {
     const { metering } = expectGranted(await agent.access())
     say(
-      `200, nothing signed: ${metering?.callsRemaining} calls left, recorded by ${metering?.recordedOnChain}`,
+      `200, nothing paid: ${metering?.callsRemaining} calls left, recorded by ${metering?.recordedOnChain}`,
     )
   }
 }
@@ -148,7 +148,7 @@ async function watchThemRenew(story: Story): Promise<void> {
     `the next window ends ${renewal.expiresAtSeconds - own.closedAtSeconds} s after the last one: no drift`,
   )
   const { metering } = expectGranted(await agent.access())
-  say(`200, nothing signed: the quota is full again, ${metering?.callsRemaining} calls left`)
+  say(`200, nothing paid: the quota is full again, ${metering?.callsRemaining} calls left`)
   say(`the slot of the ${SHARING_AGENTS} is next`)
   const { expiresAtSeconds: closedAtSeconds } = shared
   const sharedRenewal = await awaitRenewal(story, { ...shared, closedAtSeconds })

@@ -69,10 +69,17 @@ async function homePage(
   { observer, url }: { readonly observer: SettlementObserver; readonly url: string },
 ): Promise<Page> {
   const payers = await Promise.all(
-    networks.map(async ({ balance, payer: { account, label, unit } }) => [
-      { label, value: account },
-      { label: `Its balance, ${unit}`, value: String((await balance()) ?? 'unknown') },
-    ]),
+    networks.map(async ({ balance, payer: { account, amountText, label, unit } }) => {
+      const amount = await balance()
+      const figure =
+        amount === undefined
+          ? { value: 'unknown' }
+          : { value: amountText(amount), exact: `${amount} ${unit}` }
+      return [
+        { label, value: account },
+        { label: 'Its balance', ...figure },
+      ]
+    }),
   )
   return {
     title: 'Tallystick facilitator',

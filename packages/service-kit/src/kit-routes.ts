@@ -6,9 +6,9 @@ import { errorBody } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import { addWellKnownX402, priceDocument, type ReadForSale } from './for-sale.ts'
 import { llmsText } from './openapi.ts'
-import type { Page } from './pages/page-frame.ts'
-import { addLivePage, addSharedFiles } from './pages/page-routes.ts'
+import { addLivePage } from './pages/page-routes.ts'
 import { referencePage } from './pages/reference-page.ts'
+import { addSharedFiles } from './pages/shared-files.ts'
 import { type ReadinessCheck, readinessReporter } from './readiness.ts'
 import type { Secret } from './secret.ts'
 import type { ServiceApp } from './service-app.ts'
@@ -47,9 +47,10 @@ export function addKitRoutes(app: ServiceApp, options: KitRouteOptions, registry
     priceDocument(app.swagger(), await forSale().catch(() => [])),
   )
   if (options.forSale !== undefined) addWellKnownX402(app, forSale)
-  let reference: Page | undefined
   for (const url of ['/docs', '/docs/'])
-    addLivePage(app, url, () => (reference ??= referencePage(app.swagger())))
+    addLivePage(app, url, ({ host, protocol }) =>
+      referencePage(app.swagger(), `${protocol}://${host}`),
+    )
   app.get('/llms.txt', { exposeHeadRoute: true, schema: { hide: true } }, async (_, reply) =>
     reply.type('text/plain; charset=utf-8').send(llmsText(app.swagger(), llmsNotes)),
   )

@@ -21,25 +21,35 @@ declare module 'fastify' {
   }
 }
 
-const described = (text: string) => errorBody.describe(text)
-
 /** On any operation. */
 const ANYWHERE = {
-  400: described('The bytes received are not an HTTP request, or not one for this operation.'),
-  408: described('The request did not arrive completely in time.'),
-  417: described('An expectation other than 100-continue.'),
-  431: described('The headers exceed 16 KiB.'),
-  503: described('The process is stopping; another one, or this one after a moment, will answer.'),
+  400: 'The bytes received are not an HTTP request, or not one for this operation.',
+  408: 'The request did not arrive completely in time.',
+  417: 'An expectation other than 100-continue.',
+  431: 'The headers exceed 16 KiB.',
+  503: 'The process is stopping; another one, or this one after a moment, will answer.',
 }
 
 /** On operations whose body the framework reads. */
 const WITH_BODY = {
-  413: described('The body exceeds its limit.'),
-  415: described('The body is declared as something other than JSON.'),
+  413: 'The body exceeds its limit.',
+  415: 'The body is declared as something other than JSON.',
 }
 
 /** On paths with a parameter. */
-const WITH_PARAMETER = { 414: described('A parameter in the path is too long.') }
+const WITH_PARAMETER = { 414: 'A parameter in the path is too long.' }
+
+/** What each status means where the kit answers with it, whatever the operation. */
+export const KIT_REFUSALS: Readonly<Record<string, string>> = {
+  ...ANYWHERE,
+  ...WITH_BODY,
+  ...WITH_PARAMETER,
+}
+
+const described = (refusals: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(refusals).map(([status, text]) => [status, errorBody.describe(text)]),
+  )
 
 const BODY_METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -58,9 +68,9 @@ function withKitRefusals({ schema = {}, url, route }: Documented): FastifySchema
   if (schema.hide === true) return schema
   const hasBody = [route.method].flat().some((method) => BODY_METHODS.has(method))
   const response = {
-    ...ANYWHERE,
-    ...(hasBody && route.config?.takesOverBody !== true ? WITH_BODY : {}),
-    ...(url.includes(':') ? WITH_PARAMETER : {}),
+    ...described(ANYWHERE),
+    ...described(hasBody && route.config?.takesOverBody !== true ? WITH_BODY : {}),
+    ...described(url.includes(':') ? WITH_PARAMETER : {}),
     ...(schema.response as object | undefined),
   }
   return { ...schema, response }

@@ -1,5 +1,6 @@
 import type { Clock, ReadinessCheck } from '@tallystick/service-kit'
 import { checkEvmDomain, createJsonRpcLedger, type EvmAsset } from '@tallystick/x402/evm'
+import { formatEther } from 'viem'
 import type { FacilitatorLimits } from '../settlement.ts'
 import { createEvmWallet, type EvmWalletOptions } from './evm-wallet.ts'
 import { createExactEvm } from './exact-evm.ts'
@@ -17,6 +18,9 @@ export type EvmChain = Omit<EvmWalletOptions, 'callMs'> & {
 export class WrongToken extends Error {
   override readonly name = 'WrongToken'
 }
+
+/** What gas is paid in, where we know its name. */
+const COINS: Readonly<Record<string, string>> = { 'eip155:196': 'OKB', 'eip155:1952': 'OKB' }
 
 /** Below this the account should be topped up: about a thousand transfers at X Layer's usual price. */
 const GAS_BALANCE_MIN_WEI = 5_000_000_000_000_000n
@@ -70,7 +74,12 @@ export async function createEvmFacilitator(
     }),
     readiness: { evm: ready },
     /** Submits and pays the gas. */
-    payer: { label: `Pays gas on ${network}`, account: wallet.address, unit: 'wei' },
+    payer: {
+      label: `Pays gas on ${network}`,
+      account: wallet.address,
+      unit: 'wei',
+      amountText: (wei: bigint): string => `${formatEther(wei)} ${COINS[network] ?? 'coins'}`,
+    },
     balance: wallet.gasBalance,
   }
 }

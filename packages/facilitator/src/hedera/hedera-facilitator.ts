@@ -5,6 +5,7 @@ import {
   createFeeFloor,
   createMirrorAccountDirectory,
   createMirrorNode,
+  formatHbar,
   readPrivateKey,
   TINYBAR_PER_HBAR,
 } from '@tallystick/x402/hedera'
@@ -81,7 +82,7 @@ export function createHederaFacilitator(
     network,
     scheme: createExactHedera({ ...parts, ...limits }),
     readiness: { consensus: consensusReady, feePayer: feePayerReady },
-    payer: { label: 'Fee payer', account: feePayer, unit: 'tinybar' },
+    payer: { label: 'Fee payer', account: feePayer, unit: 'tinybar', amountText: formatHbar },
     /** Reads what it holds, in that unit, as the mirror node last knew it. */
     balance: payerBalance,
     /** Closes the connections to consensus nodes. */

@@ -34,18 +34,11 @@ type Module = {
   readonly importedBy: Module | undefined
 }
 
-/** Every page with a script has this one before it. */
-const BROWSER_CHECK = {
-  root: new URL('browser/', import.meta.url),
-  entries: ['browser-check.ts'],
-}
-
 const built = new Map<string, readonly PageFile[]>()
 
 /**
  * The modules of a page's scripts as served, each once and at one path: those below `root` by their names there
- * (`echo.ts` at `/pages/echo.js`), all others by package and file. `/pages/browser-check.js` is among them. Each process reads
- * them once.
+ * (`echo.ts` at `/pages/echo.js`), all others by package and file. Each process reads them once.
  *
  * @param options `root` ends with a slash; `entries` are names below it.
  * @throws Error with the chain of imports if a module needs Node or does not exist.
@@ -55,7 +48,7 @@ export function browserModules(options: {
   readonly entries: readonly string[]
 }): readonly PageFile[] {
   const key = [options.root.href, ...options.entries].join(' ')
-  const files = built.get(key) ?? [...readModules(options), ...readModules(BROWSER_CHECK)]
+  const files = built.get(key) ?? readModules(options)
   built.set(key, files)
   return files
 }

@@ -4,10 +4,10 @@ export { Html, html } from './html.ts'
 export { filledMarkup, kitLinks, type Page, pageFrame } from './page-frame.ts'
 export {
   addPageRoutes,
-  addSharedFiles,
   framedPage,
   PAGE_TYPES,
   type PageFile,
   pageFile,
   pagePolicy,
 } from './page-routes.ts'
+export { addSharedFiles } from './shared-files.ts'

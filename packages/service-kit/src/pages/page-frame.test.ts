@@ -79,6 +79,23 @@ describe('pageFrame', () => {
     expect(text).toContain('<div class="long"><dt>Contract</dt>')
   })
 
+  test('shows an amount for people with its base units below, and breaks a name between its parts', () => {
+    const figures = [{ label: 'Balance', value: '1.5 HBAR', exact: '150000000 tinybar' }]
+    const network = { label: 'Network', value: 'hedera:testnet' }
+    const text = pageFrame({ ...page, figures: [...figures, network] }).toString()
+    expect(text).toContain('<dd>1.5 HBAR<small>150000000 tinybar</small></dd>')
+    expect(text).toContain('<dd>hedera:<wbr>testnet</dd>')
+  })
+
+  test('offers to copy the requests of a page, by its own script or the kit’s', () => {
+    const requests = [{ title: 'First', code: 'curl /' }]
+    const script = '<script type="module" src="/pages/offer-copies.js"></script>'
+    expect(pageFrame({ ...page, requests }).toString()).toContain(script)
+    expect(pageFrame({ ...page, requests, script: '/pages/a.js' }).toString()).not.toContain(script)
+    const { requests: _, ...without } = page
+    expect(pageFrame(without).toString()).not.toContain(script)
+  })
+
   test('marks the current page in the navigation', () => {
     const nav = [
       { label: 'One', href: '/' },

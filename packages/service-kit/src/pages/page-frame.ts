@@ -47,8 +47,12 @@ export type Page = {
   readonly heading?: string
   /** One or two sentences: what this page is. */
   readonly lead: string
-  /** Figures, e.g. `Open windows` – `12`. */
-  readonly figures?: readonly { readonly label: string; readonly value: string }[]
+  /** Figures, e.g. `Open windows` – `12`; `exact` is the same in base units. */
+  readonly figures?: readonly {
+    readonly label: string
+    readonly value: string
+    readonly exact?: string | undefined
+  }[]
   readonly body?: Html
   /** Requests to copy, each with a sentence. */
   readonly requests?: readonly { readonly title: string; readonly code: string }[]
@@ -58,7 +62,7 @@ export type Page = {
   readonly links?: readonly PageLink[]
   /** For pages with plots and wide tables. */
   readonly isWide?: boolean
-  /** Path of the page's module, e.g. `/pages/echo.js`. */
+  /** Path of the page's module, e.g. `/pages/echo.js`; a page with requests has one that offers to copy them. */
   readonly script?: string
   /** The server tells the script these: `meta` elements by name. */
   readonly facts?: Readonly<Record<string, string>>
@@ -83,10 +87,14 @@ function navigation({ language = ENGLISH, nav = [], path }: Page): Html | false 
   return items.length > 0 && html`<nav aria-label="${language.words.pages}"><ul>${items}</ul></nav>`
 }
 
+/** A name of two parts breaks between them, never inside one. */
+const breakable = (value: string): readonly (Html | string)[] =>
+  value.split(/(?<=:)/).map((part, at) => (at === 0 ? part : html`<wbr>${part}`))
+
 function figureList(figures: NonNullable<Page['figures']>): Html | false {
   const items = figures.map(
-    ({ label, value }) =>
-      html`<div${value.length > FIGURE_CHARACTERS_MAX && html` class="long"`}><dt>${label}</dt><dd>${value}</dd></div>`,
+    ({ exact, label, value }) =>
+      html`<div${value.length > FIGURE_CHARACTERS_MAX && html` class="long"`}><dt>${label}</dt><dd>${breakable(value)}${exact !== undefined && html`<small>${exact}</small>`}</dd></div>`,
   )
   return (
     items.length > 0 &&
@@ -104,6 +112,7 @@ function requestList(requests: NonNullable<Page['requests']>): readonly Html[] {
 /** The whole document. */
 export function pageFrame(page: Page): Html {
   const { title, lead, brand = title, heading = title, links = kitLinks } = page
+  const { script = page.requests && '/pages/offer-copies.js' } = page
   const { isRightToLeft, tag, words } = page.language ?? ENGLISH
   const facts = Object.entries(page.facts ?? {}).map(
     ([name, content]) => html`<meta name="${name}" content="${content}">\n`,
@@ -118,11 +127,11 @@ ${facts}<title>${title}</title>
 <link rel="icon" href="/pages/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/pages/style.css">
 ${
-  page.script !== undefined &&
+  script !== undefined &&
   html`<meta name="browser-lacks" content="${words.browserLacks}">
 <meta name="page-failed" content="${words.pageFailed}">
 <script type="module" src="/pages/browser-check.js"></script>
-<script type="module" src="${page.script}"></script>`
+<script type="module" src="${script}"></script>`
 }
 </head>
 <body${page.isWide === true && html` class="wide-page"`}>

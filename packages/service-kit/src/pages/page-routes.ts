@@ -3,7 +3,6 @@
  * with live figures, all under one strict policy.
  */
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ServiceApp } from '../service-app.ts'
 import { type Page, pageFrame } from './page-frame.ts'
@@ -95,8 +94,12 @@ export function addPageRoutes(
 }
 
 /** Serves a page with live figures, never cached. */
-export function addLivePage(app: ServiceApp, url: string, page: () => Page | Promise<Page>): void {
-  app.get(url, SCHEMA, async (_request, reply) =>
+export function addLivePage(
+  app: ServiceApp,
+  url: string,
+  page: (request: FastifyRequest) => Page | Promise<Page>,
+): void {
+  app.get(url, SCHEMA, async (request, reply) =>
     reply
       .headers({
         'content-security-policy': PLAIN_POLICY,
@@ -104,19 +107,6 @@ export function addLivePage(app: ServiceApp, url: string, page: () => Page | Pro
         'referrer-policy': 'no-referrer',
       })
       .type(PAGE_TYPES.html)
-      .send(pageFrame(await page()).toString()),
+      .send(pageFrame(await page(request)).toString()),
   )
-}
-
-function sharedFile(name: string, contentType: string): PageFile {
-  const body = readFileSync(new URL(name, import.meta.url), 'utf8')
-  return pageFile([`/pages/${name}`], contentType, body)
-}
-
-/** Serves the style sheet and icon shared by all pages. */
-export function addSharedFiles(app: ServiceApp): void {
-  addPageRoutes(app, [
-    sharedFile('style.css', PAGE_TYPES.css),
-    sharedFile('icon.svg', PAGE_TYPES.svg),
-  ])
 }

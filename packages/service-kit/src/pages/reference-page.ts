@@ -1,8 +1,9 @@
 /**
- * The API reference for people, from the OpenAPI document: every operation with its parameters, fields and answers, as plain
- * markup in the frame of the other pages. It needs no script, and nothing on it is hidden from a screen reader or a search.
+ * The API reference for people, from the OpenAPI document: every operation with a request to copy, its parameters, fields and
+ * answers, as plain markup in the frame of the other pages. Without its script, which finds and copies, it lacks nothing.
  */
 import { z } from 'zod'
+import { KIT_REFUSALS } from '../openapi.ts'
 import { type Html, html } from './html.ts'
 import type { Page } from './page-frame.ts'
 
@@ -18,6 +19,7 @@ const schemaShape = z.object({
   const: z.unknown().optional(),
   enum: z.array(z.unknown()).optional(),
   default: z.unknown().optional(),
+  examples: z.array(z.unknown()).optional(),
   required: z.array(z.string()).optional(),
   get properties(): z.ZodOptional<z.ZodRecord<z.ZodString, typeof schemaShape>> {
     return z.record(z.string(), schemaShape).optional()
@@ -54,20 +56,33 @@ const operationShape = z.object({
         in: z.string(),
         required: z.boolean().optional(),
         description: z.string().optional(),
+        example: z.union([z.string(), z.number()]).optional(),
         schema: schemaShape.optional(),
       }),
     )
     .optional(),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), z.object({ description: z.string().optional(), content })),
+  security: z.array(z.record(z.string(), z.unknown())).default([]),
 })
 type Operation = z.infer<typeof operationShape>
 
 const apiDocument = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string().optional() }),
   paths: z.record(z.string(), z.record(z.string(), operationShape)).default({}),
-  components: z.object({ schemas: z.record(z.string(), schemaShape).optional() }).optional(),
+  components: z.object({
+    schemas: z.record(z.string(), schemaShape).default({}),
+    securitySchemes: z
+      .record(z.string(), z.object({ type: z.string(), name: z.string().optional() }))
+      .default({}),
+  }),
 })
+type Components = z.infer<typeof apiDocument>['components']
+type Named = {
+  readonly method: string
+  readonly path: string
+  readonly operation: Operation
+}
 
 /** A schema's alternatives, or the schema itself if it has none. */
 const listAlternatives = (schema: Schema): readonly Schema[] =>
@@ -148,7 +163,63 @@ const answerType = (answer: z.infer<typeof content>): string =>
     .map(([type, { schema: body = {} }]) => `${typeName(body)} (${type})`)
     .join(', ')
 
-function operationSection(name: string, operation: Operation): Html {
+const operationName = ({ method, path }: Named): string => `${method.toUpperCase()} ${path}`
+
+/** As an argument of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** The headers by which a caller proves who it is, where nobody is served without. */
+function proofHeaders({ security }: Operation, { securitySchemes }: Components): readonly string[] {
+  const names = security.map((schemes) => Object.keys(schemes))
+  if (names.some((schemes) => schemes.length === 0)) return []
+  const asked = names.flat().flatMap((name) => securitySchemes[name] ?? [])
+  const scheme = asked.find(({ type }) => type === 'http') ?? asked[0]
+  if (scheme === undefined) return []
+  return scheme.type === 'http'
+    ? ['-H "authorization: Bearer $TOKEN"']
+    : [`-H ${quoted(`${scheme.name}: …`)}`]
+}
+
+/** A call with the examples of the document; a value that has none is left to the reader. */
+function curlText(named: Named, { components, origin }: Reference): string {
+  const { method, operation, path } = named
+  const query = new URLSearchParams()
+  let filled = path
+  for (const { example, in: place, name, required } of operation.parameters ?? []) {
+    const value = String(example ?? `<${name}>`)
+    if (place === 'path') filled = filled.replace(`{${name}}`, value)
+    else if (place === 'query' && required === true) query.set(name, value)
+  }
+  const [[type, { schema: body = {} }] = ['', {}]] = Object.entries(
+    operation.requestBody?.content ?? {},
+  )
+  const { examples: [example] = [] } =
+    body.$ref === undefined ? body : (components.schemas[schemaName(body.$ref)] ?? {})
+  const search = query.size === 0 ? '' : `?${query.toString()}`
+  return [
+    isPaid(named) ? 'curl -i' : 'curl',
+    ...(method === (type === '' ? 'get' : 'post') ? [] : [`-X ${method.toUpperCase()}`]),
+    quoted(origin + filled + search),
+    ...proofHeaders(operation, components),
+    ...(type === '' ? [] : [`-H ${quoted(`content-type: ${type}`)}`]),
+    ...(example === undefined ? [] : [`-d ${quoted(JSON.stringify(example))}`]),
+  ].join(' ')
+}
+
+const isPaid = ({ operation }: Named): boolean => '402' in operation.responses
+
+/** Whether the kit answers so, whatever the operation. */
+const isShared = (status: string, { description }: Operation['responses'][string]): boolean =>
+  description !== undefined && description === KIT_REFUSALS[status]
+
+const statusTable = (caption: string, rows: readonly Html[]): Html =>
+  html`<table><caption>${caption}</caption><thead><tr><th scope="col">Status</th><th scope="col">Body</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>`
+
+const statusRow = (status: string, body: string, meaning: string | undefined): Html =>
+  html`<tr><th scope="row">${status}</th><td>${body}</td><td>${meaning}</td></tr>`
+
+function operationSection(named: Named, reference: Reference): Html {
+  const { operation } = named
   const { parameters = [], responses } = operation
   const inputs = parameters.map(
     ({ name: input, in: place, required: isRequired = false, description, schema: each = {} }) => ({
@@ -158,49 +229,74 @@ function operationSection(name: string, operation: Operation): Html {
     }),
   )
   const answers = Object.entries(responses)
-  const rows = answers.map(([status, answer]) => {
+  const own = answers.filter(([status, answer]) => !isShared(status, answer))
+  const rows = own.map(([status, answer]) => {
     const said = answer.description === 'Default Response' ? undefined : answer.description
-    return html`<tr><th scope="row">${status}</th><td>${answerType(answer.content)}</td><td>${said}</td></tr>`
+    return statusRow(status, answerType(answer.content), said)
   })
   const isGood = ([status]: (typeof answers)[number]): boolean => status.startsWith('2')
-  return html`<section id="${anchor(name)}"><h3><code>${name}</code></h3>
+  const shared = answers.filter(([status, answer]) => isShared(status, answer))
+  const name = operationName(named)
+  const label = `A call of ${name}`
+  return html`<section id="${anchor(name)}" class="operation"><h3><code>${name}</code></h3>
 ${operation.summary !== undefined && html`<p>${operation.summary}</p>`}
 ${operation.description !== undefined && html`<p class="faint">${operation.description}</p>`}
+<pre tabindex="0" role="region" aria-label="${label}"><code>${curlText(named, reference)}</code></pre>
 ${fieldTable('Parameters', inputs)}
 ${renderBody('Request body', operation.requestBody)}
-<table><caption>Answers</caption><thead><tr><th scope="col">Status</th><th scope="col">Body</th><th scope="col">Meaning</th></tr></thead><tbody>${rows}</tbody></table>
+${statusTable('Answers', rows)}
+${shared.length > 0 && html`<p class="faint">And <a href="#refusals">as everywhere</a>: ${shared.map(([status]) => status).join(', ')}.</p>`}
 ${answers.filter(isGood).flatMap(([status, answer]) => renderBody(`Answer ${status}`, answer))}
 </section>`
 }
 
-/** The page of an OpenAPI document. Throws for anything else. */
-export function referencePage(openapi: unknown): Page {
-  const { info, paths, components } = apiDocument.parse(openapi)
-  const byTag = new Map<string, { readonly name: string; readonly of: Operation }[]>()
+/** What is sold comes first, what only operators need last. */
+const RANKS: Readonly<Record<string, number>> = { paid: -1, operations: 1 }
+const rank = (tag: string): number => RANKS[tag] ?? 0
+
+/** Operations by what they are for. */
+function operationGroups(paths: z.infer<typeof apiDocument>['paths']) {
+  const groups = new Map<string, Named[]>()
   for (const [path, operations] of Object.entries(paths))
     for (const [method, operation] of Object.entries(operations)) {
-      const [tag = 'routes'] = operation.tags ?? []
-      const named = { name: `${method.toUpperCase()} ${path}`, of: operation }
-      byTag.set(tag, [...(byTag.get(tag) ?? []), named])
+      const named = { method, path, operation }
+      const tag = isPaid(named) ? 'paid' : (operation.tags?.[0] ?? 'routes')
+      groups.set(tag, [...(groups.get(tag) ?? []), named])
     }
-  const tags = [...byTag]
-  const contents = tags.map(
+  return [...groups].toSorted(([left], [right]) => rank(left) - rank(right))
+}
+
+type Reference = { readonly components: Components; readonly origin: string }
+
+/** The page of an OpenAPI document, whose requests go to `origin`. Throws for anything else. */
+export function referencePage(openapi: unknown, origin: string): Page {
+  const { info, paths, components } = apiDocument.parse(openapi)
+  const groups = operationGroups(paths)
+  const contents = groups.map(
     ([tag, operations]) =>
-      html`<li>${tag}: ${operations.map(({ name }, at) => html`${at > 0 && ', '}<a href="#${anchor(name)}">${name}</a>`)}</li>`,
+      html`<li>${tag}: ${operations.map((named, at) => html`${at > 0 && ', '}<a href="#${anchor(operationName(named))}">${operationName(named)}</a>`)}</li>`,
   )
-  const schemas = Object.entries(components?.schemas ?? {}).map(
+  const schemas = Object.entries(components.schemas).map(
     ([name, schema]) =>
       html`<section id="schema-${anchor(name)}"><h3>${name}</h3>${schema.description !== undefined && html`<p>${schema.description}</p>`}${fieldTable(name, listFields(schema))}</section>`,
+  )
+  const refusals = Object.entries(KIT_REFUSALS).map(([status, meaning]) =>
+    statusRow(status, 'JSON with `error`', meaning),
   )
   return {
     title: `${info.title} API`,
     lead: info.description ?? '',
     isWide: true,
     path: '/docs',
+    script: '/pages/reference.js',
     body: html`<div class="reference">
 <p>Version ${info.version}. The same for programs: <a href="/openapi.json">OpenAPI 3.1</a>.</p>
+<div class="field" id="search" hidden><label for="find">Find an operation or a schema</label><input id="find" type="search" aria-describedby="found"><p class="hint" id="found" role="status"></p></div>
 <nav aria-label="Operations"><ul>${contents}</ul></nav>
-${tags.map(([tag, operations]) => html`<section><h2>${tag}</h2>${operations.map(({ name, of: operation }) => operationSection(name, operation))}</section>`)}
+${groups.map(([tag, operations]) => html`<section><h2>${tag}</h2>${operations.map((named) => operationSection(named, { components, origin }))}</section>`)}
+<section id="refusals"><h2>Refusals everywhere</h2>
+<p>Any operation may answer so; those with a body, or a parameter in their path, with all of these.</p>
+${statusTable('Refusals that all operations share', refusals)}</section>
 ${schemas.length > 0 && html`<section><h2>Schemas</h2>${schemas}</section>`}
 </div>`,
   }
