@@ -4,7 +4,6 @@
 import { exchangeRateAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
 import { conditionControls } from './condition-controls.ts'
-import { isStatus } from './consensus/signed-transaction.ts'
 import type { TransactionService } from './consensus/transaction-service.ts'
 import type { AccountKey } from './ledger/account-key.ts'
 import type { Entity } from './ledger/account-registry.ts'
@@ -19,6 +18,7 @@ import {
 } from './ledger/network.ts'
 import type { ScheduleServiceSettings } from './ledger/schedule-service.ts'
 import { type Scheduler, travel } from './ledger/scheduler.ts'
+import { isStatus } from './ledger/signed-transaction.ts'
 import type { createSnapshots } from './snapshots.ts'
 
 /** Everything that a test may do to the network. */

@@ -4,6 +4,7 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { json as readJson } from 'node:stream/consumers'
 import { type Clock, systemClock } from '@tallystick/service-kit'
+import type { Block, Hex, TransactionReceipt } from 'viem'
 
 /** anvil refused a call. `code` and `data` are anvil's. */
 export class AnvilRefused extends Error {
@@ -29,6 +30,11 @@ export function isFundsRefusal(error: AnvilRefused): boolean {
 export class AnvilUnavailable extends Error {
   override name = 'AnvilUnavailable'
 }
+
+/** As given by anvil: amounts in tinybar, anvil's own hashes. */
+export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
+export type InnerLog = InnerReceipt['logs'][number]
+export type InnerBlock = Block<Hex, false, 'latest'>
 
 export type AnvilCall = readonly [method: string, parameters?: readonly unknown[]]
 

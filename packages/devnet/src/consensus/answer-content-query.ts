@@ -4,10 +4,12 @@ import { proto } from '@hiero-ledger/proto'
 import Long from 'long'
 import { type Hex, hexToBytes } from 'viem'
 import { toProtoKey } from '../ledger/account-key.ts'
-import type { CustomFee } from '../ledger/custom-fees.ts'
 import { callEvm } from '../ledger/evm-call.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { TOKEN_KEYS } from '../ledger/token-registry.ts'
+import type { LedgerFile } from '../ledger/ledger-file.ts'
+import { toBigInt } from '../ledger/signed-transaction.ts'
+import { type CustomFee, TOKEN_KEYS } from '../ledger/token.ts'
+import { runningHash } from '../ledger/topic.ts'
 import {
   accountId,
   balanceOf,
@@ -18,10 +20,7 @@ import {
   scheduledId,
   toProtoTimestamp,
 } from './answer-query.ts'
-import type { LedgerFile } from './plan-file.ts'
-import { runningHash } from './plan-topic.ts'
 import { findContract } from './read-evm-transaction.ts'
-import { toBigInt } from './signed-transaction.ts'
 
 /** The queries by service and name: bytes in, bytes out. */
 export const CONTENT_QUERIES = {

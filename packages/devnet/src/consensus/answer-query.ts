@@ -12,10 +12,10 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
-import type { WaitingTransaction } from './plan-schedule.ts'
-import { RUNNING_HASH_VERSION } from './plan-topic.ts'
+import { readAccount, type Status, statusNumber } from '../ledger/signed-transaction.ts'
+import { RUNNING_HASH_VERSION } from '../ledger/topic.ts'
+import type { WaitingTransaction } from '../ledger/waiting-transaction.ts'
 import { findAccount } from './resolve-account.ts'
-import { readAccount, type Status, statusNumber } from './signed-transaction.ts'
 import type { Knowledge, TransactionService } from './transaction-service.ts'
 
 type QueryContext = { ledger: Ledger; transfers: TransactionService }

@@ -9,16 +9,16 @@ import { proto } from '@hiero-ledger/proto'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
-import { hostAndPort } from '../listen.ts'
-import { CONTENT_QUERIES } from './answer-content-query.ts'
-import { QUERIES } from './answer-query.ts'
 import {
   decodeSignedTransaction,
   ETHEREUM_BYTES_MAX,
   type Status,
   statusNumber,
-} from './signed-transaction.ts'
-import { TRANSACTION_KINDS, UNSUPPORTED_METHODS } from './transaction-kinds.ts'
+} from '../ledger/signed-transaction.ts'
+import { TRANSACTION_KINDS, UNSUPPORTED_METHODS } from '../ledger/transaction-kinds.ts'
+import { hostAndPort } from '../listen.ts'
+import { CONTENT_QUERIES } from './answer-content-query.ts'
+import { QUERIES } from './answer-query.ts'
 import type { TransactionService } from './transaction-service.ts'
 
 type Answer = (request: Buffer) => Promise<Uint8Array>

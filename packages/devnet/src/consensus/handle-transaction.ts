@@ -5,7 +5,7 @@ import type { Entity } from '../ledger/account-registry.ts'
 import { type AssessedFee, FEE_SHORT } from '../ledger/custom-fees.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
-import { type EvmTransaction, networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
+import { networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
 import {
@@ -15,45 +15,25 @@ import {
   type TransactionRecord,
   transfersOf,
 } from '../ledger/records.ts'
+import type {
+  Content,
+  SignedTransaction,
+  SignedTransfer,
+  Status,
+} from '../ledger/signed-transaction.ts'
 import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
+import type { EvmTransaction } from '../ledger/transaction-index.ts'
+import { TRANSACTION_KINDS } from '../ledger/transaction-kinds.ts'
+import { scheduledContent, type WaitingTransaction } from '../ledger/waiting-transaction.ts'
+import type { Done, Move, Plan, PlanRequest } from './plan.ts'
 import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-account.ts'
 import { planFileChange, planFileCreate } from './plan-file.ts'
-import {
-  planScheduleCreate,
-  planScheduleSign,
-  scheduledContent,
-  type WaitingTransaction,
-} from './plan-schedule.ts'
+import { planScheduleCreate, planScheduleSign } from './plan-schedule.ts'
 import { planAllowances, planTokenAssociate, planTokenCreate } from './plan-token.ts'
 import { planTopicCreate, planTopicMessage } from './plan-topic.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
 import { feeTinybar, hasSigned } from './precheck-transaction.ts'
 import { type EvmContent, readEvmTransaction, runsCode } from './read-evm-transaction.ts'
-import type { Content, SignedTransaction, SignedTransfer, Status } from './signed-transaction.ts'
-import { TRANSACTION_KINDS } from './transaction-kinds.ts'
-
-/** What an address gains or loses, tinybar. */
-export type Move = readonly [address: Address, tinybar: bigint]
-
-/** What a transaction does once consensus has accepted it. */
-export type Plan = {
-  /** What existing accounts lose and gain. */
-  moves: Move[]
-  /** What the token service is asked to do, and the addresses of accounts by number that `apply` creates before. */
-  tokens?: { call: Hex; newcomers?: readonly Address[]; withoutFees?: Hex | undefined } | undefined
-  /** Custom fees of tokens, whose moves are among the others. */
-  customFees?: readonly AssessedFee[]
-  /** Makes what else changes; returns what moves to new accounts, and what its record tells. */
-  apply: (consensusNs: bigint) => Done | Promise<Done>
-}
-
-type Done = { moves: Move[]; entityId?: string } & Pick<
-  TransactionRecord,
-  'created' | 'signedSchedule' | 'topicMessage'
->
-
-/** What is planned, and for whom. */
-export type PlanRequest = { transaction: SignedTransaction; payer: Entity }
 
 /**
  * Takes a transaction through consensus and returns its record. `waited` is what it was scheduled as. The caller holds the queue.

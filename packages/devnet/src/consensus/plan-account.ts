@@ -12,10 +12,10 @@ import {
 } from '../ledger/account-key.ts'
 import { longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
+import type { Plan, PlanRequest } from './plan.ts'
 import { feeTinybar, hasSigned, isMemoTooLong } from './precheck-transaction.ts'
 import { findAccount } from './resolve-account.ts'
-import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** The plan of an AccountCreate, or why consensus refuses it. */
 export function planAccountCreate(

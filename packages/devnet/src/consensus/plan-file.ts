@@ -1,22 +1,15 @@
 // What the creation, the growth and the deletion of a file change: a contract's code is larger than one message.
 
 import type { proto } from '@hiero-ledger/proto'
-import { type AccountKey, fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
+import { fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
+import type { Plan, PlanRequest } from './plan.ts'
 import { isMemoTooLong } from './precheck-transaction.ts'
-import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** Largest file, bytes (files.maxSizeKb). */
 const FILE_BYTES_MAX = 1_048_576
-
-/** A file; undefined contents are deleted ones. */
-export type LedgerFile = {
-  contents: Buffer | undefined
-  keys: readonly AccountKey[]
-  memo: string
-}
 
 /** The plan of a FileCreate, or why consensus refuses it. */
 export function planFileCreate(

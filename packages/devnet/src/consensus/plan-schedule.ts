@@ -3,52 +3,20 @@
 
 import { hash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
-import {
-  type AccountKey,
-  fromProtoKeys,
-  isGenuine,
-  isSignedBy,
-  type TransactionSignature,
-} from '../ledger/account-key.ts'
-import type { Entity } from '../ledger/account-registry.ts'
+import { fromProtoKeys, isGenuine, isSignedBy } from '../ledger/account-key.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { secondsToNs } from '../ledger/records.ts'
-import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { readContent, type Status, toBigInt } from '../ledger/signed-transaction.ts'
+import type { WaitingTransaction } from '../ledger/waiting-transaction.ts'
+import type { Plan, PlanRequest } from './plan.ts'
 import { isMemoTooLong, precheckContent } from './precheck-transaction.ts'
 import { runsCode } from './read-evm-transaction.ts'
 import { findLivingAccount } from './resolve-account.ts'
-import {
-  type Content,
-  readContent,
-  type SignedTransaction,
-  type Status,
-  toBigInt,
-} from './signed-transaction.ts'
 
 /** Default and longest wait of a scheduled transaction, seconds (ledger.schedule.txExpiryTimeSecs, scheduling.maxExpirationFutureSeconds). */
 const WAIT_SECONDS = 1_800n
 const WAIT_SECONDS_MAX = 5_356_800n
-
-/** A transaction that waits, or did. */
-export type WaitingTransaction = {
-  number: number
-  memo: string
-  adminKey: AccountKey | null
-  creator: Entity
-  payer: Entity
-  /** The body as it was scheduled. */
-  body: Uint8Array
-  /** The transaction with all signatures so far, without its content: that is in `body`, which can be stored. */
-  transaction: Omit<SignedTransaction, 'content'>
-  signatures: { consensusNs: bigint; signature: TransactionSignature }[]
-  waitsForExpiry: boolean
-  createdNs: bigint
-  expiryNs: bigint
-  executedNs: bigint | undefined
-  /** Whether its time came, executed or not. */
-  isOver: boolean
-}
 
 /** The plan of a ScheduleCreate, or why consensus refuses it. */
 export function planScheduleCreate(
@@ -120,10 +88,6 @@ export function planScheduleCreate(
     },
   }
 }
-
-/** What the waiting transaction asks for, as it was judged when it was scheduled. */
-export const scheduledContent = ({ body }: WaitingTransaction): Content =>
-  readContent(proto.SchedulableTransactionBody.decode(body)) as Content
 
 /** Whether the same already waits. */
 function hasTwin(

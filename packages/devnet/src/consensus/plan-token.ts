@@ -6,14 +6,13 @@ import { tokenServiceAbi } from '@tallystick/contracts'
 import { encodeFunctionData } from 'viem'
 import { type AccountKey, fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
-import type { CustomFee } from '../ledger/custom-fees.ts'
 import { entityId, longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { TOKEN_KEYS } from '../ledger/token-registry.ts'
-import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
+import { type CustomFee, TOKEN_KEYS } from '../ledger/token.ts'
+import type { Plan, PlanRequest } from './plan.ts'
 import { hasSigned, isMemoTooLong } from './precheck-transaction.ts'
 import { findLivingAccount } from './resolve-account.ts'
-import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** Longest name and symbol, UTF-8 bytes (tokens.maxTokenNameUtf8Bytes, maxSymbolUtf8Bytes). */
 const NAME_BYTES_MAX = 100

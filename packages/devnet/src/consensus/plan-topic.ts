@@ -1,47 +1,17 @@
 // What the creation of a topic, and a message to it, change.
 
-import { hash } from 'node:crypto'
 import type { proto } from '@hiero-ledger/proto'
-import { type AccountKey, fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
+import { fromProtoKeys, isSignedBy } from '../ledger/account-key.ts'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { nsToSeconds, secondsToNs, type TransactionId } from '../ledger/records.ts'
-import type { Plan, PlanRequest } from './handle-transaction.ts'
+import { secondsToNs } from '../ledger/records.ts'
+import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
+import { nextHash, type TopicMessage } from '../ledger/topic.ts'
+import type { Plan, PlanRequest } from './plan.ts'
 import { isMemoTooLong } from './precheck-transaction.ts'
-import { type Status, toBigInt } from './signed-transaction.ts'
 
 /** Largest message, or part of one, bytes (consensus.message.maxBytesAllowed). */
 const MESSAGE_BYTES_MAX = 1_024
-
-/** Version of the formula of running hashes. */
-export const RUNNING_HASH_VERSION = 3
-
-/** A message, or a part of one, that a topic has taken. */
-export type TopicMessage = {
-  sequence: number
-  contents: Uint8Array
-  /** `0.0.x`. */
-  payer: string
-  consensusNs: bigint
-  runningHash: Uint8Array
-  /** Which part of a message it is, as its sender says, and the id of the first part. */
-  chunk: { number: number; total: number; initial: TransactionId } | null
-}
-
-export type Topic = {
-  number: number
-  memo: string
-  adminKey: AccountKey | null
-  submitKey: AccountKey | null
-  messages: TopicMessage[]
-  createdNs: bigint
-}
-
-/** The hash before a topic's first message. */
-const NO_HASH = new Uint8Array(48)
-
-export const runningHash = ({ messages }: Topic): Uint8Array =>
-  messages.at(-1)?.runningHash ?? NO_HASH
 
 /** The plan of a ConsensusCreateTopic, or why consensus refuses it. */
 export function planTopicCreate(
@@ -109,24 +79,4 @@ function readChunk(
   const account = entityId(Number(toBigInt(accountID?.accountNum)))
   const validStartNs = secondsToNs(toBigInt(start?.seconds)) + BigInt(start?.nanos ?? 0)
   return { number: info.number ?? 0, total: info.total ?? 0, initial: { account, validStartNs } }
-}
-
-/** SHA-384 over the hash before, the version, payer, topic, time, sequence number and the message's own hash. */
-function nextHash(
-  topic: Topic,
-  sent: Pick<TopicMessage, 'sequence' | 'contents' | 'consensusNs'> & { payer: number },
-): Buffer {
-  const { consensusNs, contents, payer, sequence } = sent
-  const before = [RUNNING_HASH_VERSION, 0, 0, payer, 0, 0, topic.number, nsToSeconds(consensusNs)]
-  const nanos = Buffer.alloc(4)
-  nanos.writeInt32BE(Number(consensusNs % 1_000_000_000n))
-  const own = hash('sha384', contents, 'buffer')
-  const parts = [runningHash(topic), ...before.map(int64), nanos, int64(sequence), own]
-  return hash('sha384', Buffer.concat(parts), 'buffer')
-}
-
-function int64(value: number): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigInt64BE(BigInt(value))
-  return bytes
 }

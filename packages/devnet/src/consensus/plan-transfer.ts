@@ -8,11 +8,11 @@ import type { Entity } from '../ledger/account-registry.ts'
 import { type AssessedFee, assessFees } from '../ledger/custom-fees.ts'
 import { longZeroAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Move, Plan, PlanRequest } from './handle-transaction.ts'
+import type { SignedAmount, SignedTransfer, Status } from '../ledger/signed-transaction.ts'
+import type { Move, Plan, PlanRequest } from './plan.ts'
 import { AMOUNT_MAX } from './plan-token.ts'
 import { hasSigned } from './precheck-transaction.ts'
 import { resolveAccount } from './resolve-account.ts'
-import type { SignedAmount, SignedTransfer, Status } from './signed-transaction.ts'
 
 /** A line whose account is known, or to be created as the plan is applied. */
 type Line = {

@@ -15,12 +15,12 @@ import {
   type SignedTransfer,
   type Status,
   toBigInt,
-} from './signed-transaction.ts'
+} from '../ledger/signed-transaction.ts'
 import {
   FEE_TOKEN_TINYCENTS,
   TOKEN_TRANSFER_TINYCENTS,
   TRANSACTION_KINDS,
-} from './transaction-kinds.ts'
+} from '../ledger/transaction-kinds.ts'
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100

@@ -7,14 +7,14 @@ import { longZeroAddress } from '../ledger/entity-id.ts'
 import { unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type ParsedTransaction, parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
-import { completeAccount } from './plan-transfer.ts'
-import { isMemoTooLong } from './precheck-transaction.ts'
 import {
   type Content,
   type SignedTransaction,
   type Status,
   toBigInt,
-} from './signed-transaction.ts'
+} from '../ledger/signed-transaction.ts'
+import { completeAccount } from './plan-transfer.ts'
+import { isMemoTooLong } from './precheck-transaction.ts'
 
 const EVM_KINDS = ['ethereumTransaction', 'contractCall', 'contractCreateInstance'] as const
 

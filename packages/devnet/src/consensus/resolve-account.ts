@@ -4,7 +4,7 @@ import { type Address, bytesToHex } from 'viem'
 import { fromProtoKey, type SingleKey } from '../ledger/account-key.ts'
 import type { AccountRegistry, Entity } from '../ledger/account-registry.ts'
 import { longZeroNumber } from '../ledger/entity-id.ts'
-import { type AccountReference, readAccount } from './signed-transaction.ts'
+import { type AccountReference, readAccount } from '../ledger/signed-transaction.ts'
 
 /** What a reference names: an entity, an unused alias, or nothing that could be an account. */
 type ResolvedAccount =

@@ -5,14 +5,14 @@ import { type Clock, pause } from '@tallystick/service-kit'
 import { entityId } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTransactionId, type TransactionRecord } from '../ledger/records.ts'
-import { handleTransaction } from './handle-transaction.ts'
-import { judgeTime, precheckTransaction } from './precheck-transaction.ts'
 import {
   type Content,
   decodeSignedTransaction,
   type SignedTransaction,
   type Status,
-} from './signed-transaction.ts'
+} from '../ledger/signed-transaction.ts'
+import { handleTransaction } from './handle-transaction.ts'
+import { judgeTime, precheckTransaction } from './precheck-transaction.ts'
 
 /** What a client learns about a transaction id. */
 export type Knowledge =

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
 import { completeTransfers } from './complete-transfers.ts'
 import { createConsensusClock } from './consensus-clock.ts'
-import type { EvmTransaction } from './evm-transaction.ts'
 import { createLedger } from './ledger.ts'
 import type { TransactionRecord } from './records.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 const PAYER = `0x${'a1'.repeat(20)}`
 

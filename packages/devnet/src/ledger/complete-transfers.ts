@@ -7,7 +7,7 @@ import { entityId, longZeroNumber } from './entity-id.ts'
 import { gasFees } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
-import type { Token } from './token-registry.ts'
+import type { Token } from './token.ts'
 
 /** A call as anvil's callTracer shows it, with the calls that it made. */
 export type TraceFrame = {

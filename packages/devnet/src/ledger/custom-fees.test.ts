@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Entity } from './account-registry.ts'
-import { assessFees, type CustomFee } from './custom-fees.ts'
-import type { Token } from './token-registry.ts'
+import { assessFees } from './custom-fees.ts'
+import type { CustomFee, Token } from './token.ts'
 
 const account = (number: number) => ({ number, id: `0.0.${number}` }) as Entity
 const [treasury, collector, sender, receiver] = [1, 2, 3, 4].map(account) as [

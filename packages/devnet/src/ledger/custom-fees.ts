@@ -2,26 +2,7 @@
 // what receivers that are not exempt gain, split by what each sender gives, which by default come out of those gains.
 
 import type { Entity } from './account-registry.ts'
-import type { Token } from './token-registry.ts'
-
-export type CustomFee = { collector: Entity; isEveryCollectorExempt: boolean } & (
-  | {
-      kind: 'fixed'
-      amount: bigint
-      /** Number of the token in which it is paid; undefined for HBAR. */
-      token: number | undefined
-    }
-  | {
-      kind: 'fractional'
-      numerator: bigint
-      denominator: bigint
-      min: bigint
-      /** 0 for no limit. */
-      max: bigint
-      /** Whether the sender pays it besides. */
-      isNetOfTransfers: boolean
-    }
-)
+import type { CustomFee, Token } from './token.ts'
 
 /** A fee that was charged: in HBAR where there is no token. */
 export type AssessedFee = {

@@ -3,13 +3,14 @@
 
 import { type Hex, zeroAddress } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
-import type { Status } from '../consensus/signed-transaction.ts'
 import type { Entity } from './account-registry.ts'
-import { type EvmTransaction, runEvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
+import { runEvmTransaction, WEIBAR_PER_TINYBAR } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from './network.ts'
 import type { ParsedTransaction } from './parse-raw-transaction.ts'
 import type { Submission } from './records.ts'
+import type { Status } from './signed-transaction.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 type Verdict =
   | { kind: 'executed'; transaction: EvmTransaction }

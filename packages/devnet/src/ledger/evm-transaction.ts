@@ -1,64 +1,14 @@
-import { type AccessList, type Address, type Hex, hexToBytes, numberToHex, stringToHex } from 'viem'
+import { type Address, type Hex, hexToBytes, numberToHex, stringToHex } from 'viem'
+import type { InnerReceipt } from '../anvil/anvil-client.ts'
 import type { Entity } from './account-registry.ts'
 import { longZeroNumber } from './entity-id.ts'
-import type { InnerReceipt } from './evm.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
 import { netOf, type Submission, transfersOf } from './records.ts'
+import type { Envelope, EvmTransaction } from './transaction-index.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
 export const WEIBAR_PER_TINYBAR = 10_000_000_000n
-
-/** The signed envelope as its sender made it; amounts in weibar. */
-export type Envelope = {
-  type: 0 | 1 | 2
-  chainId: number | undefined
-  nonce: number
-  gas: bigint
-  gasPriceWeibar: bigint | undefined
-  maxFeePerGasWeibar: bigint | undefined
-  maxPriorityFeePerGasWeibar: bigint | undefined
-  valueWeibar: bigint
-  to: Address | null
-  data: Hex
-  accessList: AccessList
-  v: bigint
-  r: Hex
-  s: Hex
-}
-
-/** An EVM transaction in a block. */
-export type EvmTransaction = {
-  /** The hash known outside: Keccak-256 of the raw transaction; for scheduled calls, the inner one. */
-  hash: Hex
-  from: Address
-  envelope: Envelope
-  /** As given by anvil: tinybar, inner hashes. */
-  receipt: InnerReceipt
-  blockNumber: number
-  consensusNs: bigint
-  gasPriceTinybar: bigint
-  /** True when the network made the call for a schedule. */
-  isScheduled: boolean
-  /** True for a native transaction that left logs of tokens: to the EVM it is the transaction that they belong to. */
-  isSynthetic?: boolean
-  /** What the payer of its EthereumTransaction paid for its gas. */
-  sponsored?: { payer: Entity; tinybar: bigint }
-  /** Name of the response code: `SUCCESS`, `CONTRACT_REVERT_EXECUTED`, or why value could not be moved. */
-  result: string
-  /** The revert data of a failed execution, or why it halted in hex. */
-  revertReason?: Hex | undefined
-  /** The network's name of why it halted, if it did. */
-  haltReason?: string | undefined
-  /** What a ContractCall returned. */
-  returned?: Hex | undefined
-}
-
-/** An Ethereum transaction that consensus refused. */
-export type RefusedTransaction = Pick<
-  EvmTransaction,
-  'hash' | 'from' | 'envelope' | 'consensusNs' | 'result'
->
 
 /** An address whose code, 0xfe, halts at once and uses up the gas, as on the network. */
 export const HALTING_ADDRESS: Address = '0x68616c74696e672061742074686973206c656467'

@@ -3,22 +3,10 @@
 // the serial queue.
 
 import type { Clock } from '@tallystick/service-kit'
-import {
-  type AccessList,
-  type Address,
-  type Block,
-  type Hex,
-  numberToHex,
-  type TransactionReceipt,
-} from 'viem'
-import type { AnvilClient } from '../anvil/anvil-client.ts'
+import { type AccessList, type Address, type Hex, numberToHex } from 'viem'
+import type { AnvilClient, InnerReceipt } from '../anvil/anvil-client.ts'
 import { createOpenBlock, type OpenBlock } from './open-block.ts'
 import { nsToSeconds, secondsToNs } from './records.ts'
-
-/** As given by anvil: amounts in tinybar, anvil's own hashes. */
-export type InnerReceipt = TransactionReceipt<Hex, Hex, Hex, Hex>
-export type InnerLog = InnerReceipt['logs'][number]
-export type InnerBlock = Block<Hex, false, 'latest'>
 
 /** A transaction to execute; amounts in tinybar. */
 type InnerTransaction = {

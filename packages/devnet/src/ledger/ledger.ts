@@ -3,14 +3,11 @@
 
 import type { Address } from 'viem'
 import type { AnvilClient } from '../anvil/anvil-client.ts'
-import type { LedgerFile } from '../consensus/plan-file.ts'
-import type { WaitingTransaction } from '../consensus/plan-schedule.ts'
-import type { Topic } from '../consensus/plan-topic.ts'
 import { createAccountRegistry, type Entity } from './account-registry.ts'
 import type { ConsensusClock } from './consensus-clock.ts'
 import { longZeroNumber } from './entity-id.ts'
 import { createEvm, TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
-import type { EvmTransaction, RefusedTransaction } from './evm-transaction.ts'
+import type { LedgerFile } from './ledger-file.ts'
 import {
   CREATE_GAS_DEFAULT,
   EXCHANGE_RATE_DEFAULT,
@@ -20,6 +17,9 @@ import {
 import { type NetworkFaults, noFaults } from './network-faults.ts'
 import { createRecordStore } from './records.ts'
 import { createTokenRegistry } from './token-registry.ts'
+import type { Topic } from './topic.ts'
+import { createTransactionIndex, type EvmTransaction } from './transaction-index.ts'
+import type { WaitingTransaction } from './waiting-transaction.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -141,46 +141,5 @@ function createBlockWindows(parts: {
       return result.promise
     },
     waitingCount: () => waiting.length,
-  }
-}
-
-/** How many refused ones are remembered: whoever asks does so within seconds. */
-const REFUSED_KEPT = 1_000
-
-/** EVM transactions by hash and by block. */
-function createTransactionIndex() {
-  const state = {
-    byHash: new Map<string, EvmTransaction>(),
-    byBlock: new Map<number, EvmTransaction[]>(),
-    refused: new Map<string, RefusedTransaction>(),
-  }
-  const inBlock = (number: number): readonly EvmTransaction[] => state.byBlock.get(number) ?? []
-  return {
-    state,
-    /** Remembers an Ethereum transaction that consensus refused: it has a hash and a result, but no block. */
-    refuse(transaction: RefusedTransaction): void {
-      const { refused } = state
-      refused.set(transaction.hash, transaction)
-      const [oldest] = refused.keys()
-      if (refused.size > REFUSED_KEPT && oldest !== undefined) refused.delete(oldest)
-    },
-    /** A refused one, by its hash, unless it has run since. */
-    refusedByHash: (hash: string) =>
-      state.byHash.has(hash.toLowerCase()) ? undefined : state.refused.get(hash.toLowerCase()),
-    add(transaction: EvmTransaction): void {
-      state.byHash.set(transaction.hash, transaction)
-      state.byBlock.set(transaction.blockNumber, [...inBlock(transaction.blockNumber), transaction])
-    },
-    /** Forgets a transaction with its receipt and logs, by its outer hash. */
-    forget(hash: string | undefined): void {
-      const transaction = state.byHash.get(hash ?? '')
-      if (transaction === undefined) return
-      state.byHash.delete(transaction.hash)
-      state.byBlock.delete(transaction.blockNumber)
-    },
-    /** By the hash that the sender computed. */
-    byHash: (hash: string) => state.byHash.get(hash.toLowerCase()),
-    /** In the order of their indexes. */
-    inBlock,
   }
 }

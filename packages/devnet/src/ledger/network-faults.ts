@@ -1,7 +1,7 @@
 // Latencies, lags, limits and losses, which tests and `devnet_*` calls set and the edges obey. The profile LIKE_TESTNET has
 // the figures of the public network, each with its source.
 
-import type { Status } from '../consensus/signed-transaction.ts'
+import type { Status } from './signed-transaction.ts'
 
 /** An edge of the ledger. */
 export type Edge = 'rpc' | 'mirror' | 'consensus'

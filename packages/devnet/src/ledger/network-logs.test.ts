@@ -1,8 +1,8 @@
 import { zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { outerLogs } from '../rpc/outer-view.ts'
-import type { EvmTransaction } from './evm-transaction.ts'
 import { bloomOf } from './network-logs.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 test('L20: logs are numbered without the system contracts’ own, and the bloom holds only what is shown', () => {
   const own = { address: `0x${'c7'.repeat(20)}`, topics: [`0x${'2a'.padStart(64, '0')}`] }

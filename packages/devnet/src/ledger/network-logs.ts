@@ -1,7 +1,7 @@
 import { type Hex, hexToBytes, keccak256 } from 'viem'
+import type { InnerLog } from '../anvil/anvil-client.ts'
 import { longZeroNumber } from './entity-id.ts'
-import type { InnerLog } from './evm.ts'
-import type { EvmTransaction } from './evm-transaction.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 /** Entities up to this number are the network's own, including its system contracts. */
 const SYSTEM_NUMBER_MAX = 1_000

@@ -2,8 +2,7 @@
 // transaction, and gas beyond a block's, close it and begin another.
 
 import type { Hex } from 'viem'
-import { type AnvilClient, AnvilRefused } from '../anvil/anvil-client.ts'
-import type { InnerReceipt } from './evm.ts'
+import { type AnvilClient, AnvilRefused, type InnerReceipt } from '../anvil/anvil-client.ts'
 import { BLOCK_GAS_MAX } from './network.ts'
 
 /** anvil leaves out what can no longer be paid for, since an earlier transaction of the block has spent it. */

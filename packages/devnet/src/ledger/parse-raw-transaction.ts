@@ -10,7 +10,7 @@ import {
   parseTransaction,
   serializeTransaction,
 } from 'viem'
-import type { Envelope } from './evm-transaction.ts'
+import type { Envelope } from './transaction-index.ts'
 
 /** A decoded raw transaction, with its signer. */
 export type ParsedTransaction = {

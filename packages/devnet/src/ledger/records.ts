@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
-import type { Kind, TRANSACTION_KINDS } from '../consensus/transaction-kinds.ts'
 import type { AssessedFee } from './custom-fees.ts'
-import type { TokenTransfer } from './token-registry.ts'
+import type { TokenTransfer } from './token.ts'
+import type { Kind, TRANSACTION_KINDS } from './transaction-kinds.ts'
 
 const NANOSECONDS_PER_SECOND = 1_000_000_000n
 

@@ -11,8 +11,9 @@ import {
 } from 'viem'
 import { lowerAddress } from './entity-id.ts'
 import { TIMESTAMP_LAG_SECONDS_DEFAULT } from './evm.ts'
-import { callAsNetwork, type EvmTransaction } from './evm-transaction.ts'
+import { callAsNetwork } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 /** Address of the schedule system contract (HIP-755, HIP-1215). */
 const SCHEDULE_SERVICE_ADDRESS: Address = '0x000000000000000000000000000000000000016b'

@@ -3,7 +3,7 @@
 import type { Address, Hex } from 'viem'
 import { AnvilRefused, isFundsRefusal } from '../anvil/anvil-client.ts'
 import { lowerAddress } from './entity-id.ts'
-import { type EvmTransaction, runEvmTransaction, unsignedEnvelope } from './evm-transaction.ts'
+import { runEvmTransaction, unsignedEnvelope } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
 import {
   createScheduleLives,
@@ -13,6 +13,7 @@ import {
   type ScheduleLife,
   type ScheduleServiceSettings,
 } from './schedule-service.ts'
+import type { EvmTransaction } from './transaction-index.ts'
 
 /** One execution of a schedule. */
 export type ScheduledExecution = {

@@ -15,50 +15,24 @@ import {
   parseAbiParameters,
   parseEventLogs,
 } from 'viem'
-import { type AnvilClient, AnvilRefused } from '../anvil/anvil-client.ts'
-import { type Status, statusNamed } from '../consensus/signed-transaction.ts'
-import type { AccountKey } from './account-key.ts'
+import { type AnvilClient, AnvilRefused, type InnerReceipt } from '../anvil/anvil-client.ts'
 import type { AccountRegistry, Entity } from './account-registry.ts'
-import type { CustomFee } from './custom-fees.ts'
 import { longZeroAddress, longZeroNumber } from './entity-id.ts'
-import type { InnerReceipt } from './evm.ts'
 import { FEE_COLLECTOR } from './network.ts'
-
-export type Token = {
-  number: number
-  /** `0.0.<number>`. */
-  id: string
-  name: string
-  symbol: string
-  decimals: number
-  /** In the token's smallest unit, as all amounts. Nothing mints or burns. */
-  totalSupply: bigint
-  /** 0 for an infinite supply. */
-  maxSupply: bigint
-  treasury: Entity
-  memo: string
-  keys: Readonly<Record<TokenKeyName, AccountKey | null>>
-  fees: readonly CustomFee[]
-  /** Consensus timestamp of its creation, nanoseconds. */
-  createdNs: bigint
-}
-
-export const TOKEN_KEYS = ['admin', 'feeSchedule', 'freeze', 'pause', 'supply', 'wipe'] as const
-type TokenKeyName = (typeof TOKEN_KEYS)[number]
+import { type Status, statusNamed } from './signed-transaction.ts'
+import type { Token, TokenTransfer } from './token.ts'
 
 /** An account's holding of a token. */
 type TokenRelation = { balance: bigint; isAutomatic: boolean; createdNs: bigint }
 
-/** One line of a record's token transfers. */
-export type TokenTransfer = { token: string; account: string; amount: bigint; isApproval: boolean }
-
 /** Address of the token system contract (HIP-206). */
 export const TOKEN_SERVICE_ADDRESS: Address = '0x0000000000000000000000000000000000000167'
+
+const keyOf = (token: Token, account: Entity): string => `${token.number}/${account.number}`
 
 export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: AccountRegistry }) {
   const { anvil, accounts } = parts
   const state = { tokens: new Map<number, Token>(), relations: new Map<string, TokenRelation>() }
-  const keyOf = (token: Token, account: Entity): string => `${token.number}/${account.number}`
   const relation = (token: Token, account: Entity) => state.relations.get(keyOf(token, account))
 
   /** Tells the service of new accounts, and of those that changed. The caller holds the queue. */

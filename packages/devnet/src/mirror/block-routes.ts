@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
-import type { InnerBlock } from '../ledger/evm.ts'
+import type { InnerBlock } from '../anvil/anvil-client.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'

@@ -1,15 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import { type Address, type Hex, numberToHex, stringToHex } from 'viem'
 import type { Entity } from '../ledger/account-registry.ts'
-import {
-  type EvmTransaction,
-  type RefusedTransaction,
-  WEIBAR_PER_TINYBAR,
-} from '../ledger/evm-transaction.ts'
+import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
+import type { EvmTransaction, RefusedTransaction } from '../ledger/transaction-index.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'

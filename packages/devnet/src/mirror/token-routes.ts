@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { toMirrorKey } from '../ledger/account-key.ts'
 import { readTokensAt } from '../ledger/complete-transfers.ts'
-import type { CustomFee } from '../ledger/custom-fees.ts'
 import { entityId, entityNumber, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
-import type { Token } from '../ledger/token-registry.ts'
+import type { CustomFee, Token } from '../ledger/token.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import { RUNNING_HASH_VERSION, type Topic, type TopicMessage } from '../consensus/plan-topic.ts'
 import { toMirrorKey } from '../ledger/account-key.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
+import { RUNNING_HASH_VERSION, type Topic, type TopicMessage } from '../ledger/topic.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   invalidParameter,

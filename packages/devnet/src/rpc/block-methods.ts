@@ -1,9 +1,9 @@
 // Reads of history: blocks, transactions and receipts.
 
 import { type Hex, numberToHex } from 'viem'
-import type { InnerBlock } from '../ledger/evm.ts'
-import type { EvmTransaction } from '../ledger/evm-transaction.ts'
+import type { InnerBlock } from '../anvil/anvil-client.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { EvmTransaction } from '../ledger/transaction-index.ts'
 import { type JsonObject, toOuterBlock, toOuterReceipt, toOuterTransaction } from './outer-view.ts'
 import { hashParameter, type RpcMethods, refusals, required } from './rpc-method.ts'
 

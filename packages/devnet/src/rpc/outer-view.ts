@@ -2,11 +2,12 @@
 // system contracts' own logs, which the network does not have, are left out.
 
 import { type Hex, numberToHex, zeroAddress, zeroHash } from 'viem'
-import type { InnerBlock } from '../ledger/evm.ts'
-import { type EvmTransaction, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
+import type { InnerBlock } from '../anvil/anvil-client.ts'
+import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { BLOCK_GAS_MAX, CHAIN_ID } from '../ledger/network.ts'
 import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import type { EvmTransaction } from '../ledger/transaction-index.ts'
 
 /** A JSON object on its way out. */
 export type JsonObject = { [name: string]: unknown }

@@ -4,10 +4,11 @@
 import { pause } from '@tallystick/service-kit'
 import type { Hex } from 'viem'
 import { takeEthereumTransaction } from '../ledger/ethereum-transaction.ts'
-import { type Envelope, WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
+import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID, TRANSACTION_GAS_MAX } from '../ledger/network.ts'
 import { type ParsedTransaction, parseRawTransaction } from '../ledger/parse-raw-transaction.ts'
+import type { Envelope } from '../ledger/transaction-index.ts'
 import { refusals } from './rpc-method.ts'
 
 /** Largest raw transaction that the relay accepts, bytes (SEND_RAW_TRANSACTION_SIZE_LIMIT). */

@@ -8,8 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { xLayer } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PortTaken } from '../listen.ts'
-import type { XLayer } from './start-xlayer.ts'
-import { startXLayer } from './start-xlayer.ts'
+import { startXLayer, type XLayer } from './start-xlayer.ts'
 
 /** USD₮0 on the real chain. */
 const REAL_TOKEN = '0x779Ded0c9e1022225f8E0630b35a9b54bE713736'

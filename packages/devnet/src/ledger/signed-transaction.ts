@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import type Long from 'long'
 import { bytesToHex, type Hex } from 'viem'
-import { readSignatures, type Signatures } from '../ledger/account-key.ts'
-import { secondsToNs } from '../ledger/records.ts'
+import { readSignatures, type Signatures } from './account-key.ts'
+import { secondsToNs } from './records.ts'
 import { type Kind, TRANSACTION_KINDS } from './transaction-kinds.ts'
 
 /** An account as a transaction names it. */
