@@ -7,7 +7,7 @@ import { createPublicClient, http } from 'viem'
 import { type ReplicaStack, startReplicaStack } from '../replica-stack.ts'
 import { untilStarted } from './care-cluster.ts'
 import type { CallSeen, PaymentSeen } from './check-payments.ts'
-import { PAYMENT_MS_MAX } from './grading-cluster.ts'
+import { AGAIN_MS_MAX, PAYMENT_MS_MAX } from './grading-cluster.ts'
 import { startProxy } from './round-robin-proxy.ts'
 
 const HBAR = 100_000_000n
@@ -39,12 +39,12 @@ async function askAccess(
   }
 }
 
-type Sale = { readonly agent: DevnetAccount; readonly header: string; readonly endMs: number }
+type Sale = { readonly agent: DevnetAccount; readonly header: string }
 
 const isDefinite = ({ status }: Answer): boolean => status > 0 && status < 500 && status !== 429
 
 /** One process, until it answers definitely. */
-async function payAt(baseUrl: string, { agent, endMs, header }: Sale) {
+async function payAt(baseUrl: string, { agent, header }: Sale, endMs: number) {
   while (performance.now() < endMs) {
     const answer = await askAccess(baseUrl, agent, header)
     // Who pays first opens the window for all: their bodies differ.
@@ -61,6 +61,7 @@ export async function startAccessCluster() {
   })
   const proxy = await startProxy(stack.baseUrls.map((url) => Number(new URL(url).port)))
   const agents = new Map<string, DevnetAccount>()
+  const sales = new Map<string, Sale>()
   /** Amid a fault it asks again; the test's own limit ends a hang. */
   const sign = async (agent: DevnetAccount): Promise<string> => {
     for (;;) {
@@ -75,6 +76,22 @@ export async function startAccessCluster() {
       await pause(AGAIN_MS)
     }
   }
+  const sendEverywhere = async (
+    id: string,
+    sale: Sale,
+    { limitMs = PAYMENT_MS_MAX, startMs = Date.now() },
+  ): Promise<PaymentSeen> => {
+    const endMs = performance.now() + limitMs
+    let firstMs: number | undefined
+    const answers = await Promise.all(
+      stack.baseUrls.map(async (url) => {
+        const answer = await payAt(url, sale, endMs)
+        if (answer.length > 0) firstMs ??= Date.now()
+        return answer
+      }),
+    )
+    return { id, startMs, firstMs, answers: answers.flat() }
+  }
   return {
     name: 'access',
     /** A new agent buys a window. */
@@ -84,16 +101,16 @@ export async function startAccessCluster() {
       const startMs = Date.now()
       const id = agent.evmAddress.toLowerCase()
       agents.set(id, agent)
-      const sale = { agent, header: await sign(agent), endMs: performance.now() + PAYMENT_MS_MAX }
-      let firstMs: number | undefined
-      const answers = await Promise.all(
-        stack.baseUrls.map(async (url) => {
-          const answer = await payAt(url, sale)
-          if (answer.length > 0) firstMs ??= Date.now()
-          return answer
-        }),
-      )
-      return { id, startMs, firstMs, answers: answers.flat() }
+      const sale = { agent, header: await sign(agent) }
+      sales.set(id, sale)
+      return sendEverywhere(id, sale, { startMs })
+    },
+    /** Sends everything once more, whatever was answered. */
+    async payAgain(): Promise<readonly PaymentSeen[]> {
+      const seen: PaymentSeen[] = []
+      for (const [id, sale] of sales)
+        seen.push(await sendEverywhere(id, sale, { limitMs: AGAIN_MS_MAX }))
+      return seen
     },
     /** Calls in its window, through the proxy. */
     async call(id: string): Promise<CallSeen> {

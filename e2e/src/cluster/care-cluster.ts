@@ -22,12 +22,18 @@ async function isReady(port: number): Promise<boolean> {
 
 /** As a supervisor does: one that ends as it starts, while no server takes writes say, is started again. */
 export async function untilStarted(start: () => Promise<unknown>): Promise<void> {
-  await eventually(() =>
+  let failure: unknown
+  const isStarted = () =>
     start().then(
       () => true,
-      () => false,
-    ),
-  )
+      (error) => {
+        failure = error
+        return false
+      },
+    )
+  await eventually(isStarted).catch((cause) => {
+    throw new Error(`It never started, at last since ${String(failure)}`, { cause })
+  })
 }
 
 export type ClusterDatabase = {

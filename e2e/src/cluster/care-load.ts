@@ -17,6 +17,11 @@ type Care = CareCluster['care']
 const WRITE_MS_MAX = 60_000
 const REQUEST_MS_MAX = 25_000
 const AGAIN_MS = 200
+/**
+ * Answers that decide nothing about a write: 429, and 408, which Node's server sends by itself to a connection whose request did
+ * not arrive in time, as when its process was stopped meanwhile.
+ */
+const SAYS_NOTHING: ReadonlySet<number> = new Set([408, 429])
 
 const chainUri = (at: number): string => `care://chain-${at}/note`
 
@@ -68,8 +73,8 @@ export async function writeOnce(
       const { version } = JSON.parse(text) as { version: number }
       return { ...of, outcome: { kind: 'acknowledged', version, endMs: Date.now() } }
     }
-    if (answer !== undefined && answer.status < 500 && answer.status !== 429)
-      return { ...of, outcome: { kind: 'refused' } }
+    if (answer !== undefined && answer.status < 500 && !SAYS_NOTHING.has(answer.status))
+      return { ...of, outcome: { kind: 'refused', answer: `${answer.status} ${text}` } }
     await pause(AGAIN_MS)
   }
   return { ...of, outcome: { kind: 'unknown' } }

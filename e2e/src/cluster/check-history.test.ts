@@ -29,7 +29,7 @@ const GOOD = {
     write('a', 0, acknowledged(1, 10)),
     write('b', 20, acknowledged(2, 30)),
     write('lost', 25, { kind: 'unknown' }),
-    write('no', 40, { kind: 'refused' }),
+    write('no', 40, { kind: 'refused', answer: '409 no' }),
   ],
   reads: [
     { chain: 'c', startMs: 5, endMs: 6, version: 1, value: 'a' },
@@ -72,7 +72,7 @@ describe('the checker of histories', () => {
     [
       'a refused write that is stored',
       { stored: new Map([['c', ['a', 'b', 'no']]]) },
-      '“no” was refused and is stored',
+      '“no” was refused with “409 no” and is stored',
     ],
     [
       'an order against time',

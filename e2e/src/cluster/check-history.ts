@@ -12,7 +12,7 @@ export type WriteSeen = {
   readonly outcome:
     | { readonly kind: 'acknowledged'; readonly version: number; readonly endMs: number }
     /** Said to have changed nothing. */
-    | { readonly kind: 'refused' }
+    | { readonly kind: 'refused'; readonly answer: string }
     /** No answer, or one that leaves it open. */
     | { readonly kind: 'unknown' }
 }
@@ -92,7 +92,7 @@ function checkWrites(chain: string, { own, values }: ChainWrites): readonly stri
   }
   for (const { value, outcome } of own) {
     if (outcome.kind === 'refused' && times.has(value))
-      faults.push(`${chain}: “${value}” was refused and is stored`)
+      faults.push(`${chain}: “${value}” was refused with “${outcome.answer}” and is stored`)
     if (outcome.kind === 'acknowledged' && values[outcome.version - 1] !== value)
       faults.push(
         `${chain}: “${value}” was acknowledged as version ${outcome.version}, which is not stored`,

@@ -173,6 +173,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
     await care.untilAllReady()
     const stored = await readStored(trio.primaryUrl())
     const again = await grading.payAgain()
+    const windowsAgain = await access.payAgain()
     const judge = async () => [
       ...checkHistory({
         writes: [...first, ...probed, ...writes],
@@ -190,7 +191,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
         effects: await grading.effects(trio.primaryUrl()),
       }),
       ...checkPayments({
-        payments: load.windows,
+        payments: [...load.windows, ...windowsAgain],
         calls,
         charges: await access.charges(),
         effects: await access.effects(),
@@ -205,6 +206,7 @@ describe.skipIf(ownPostgresMissing !== undefined)(`C25, G12, A14: a cluster${ski
       grades: describePayments(load.grades),
       'grades asked for again': describePayments(again),
       windows: describePayments(load.windows),
+      'windows asked for again': describePayments(windowsAgain),
       calls: countStatuses(calls),
       killed,
       failovers,

@@ -29,7 +29,7 @@ const AGAIN_MS = 250
 /** A payment that no process answers for so long is pending, milliseconds: longer than a failover. */
 export const PAYMENT_MS_MAX = 30_000
 /** The same where nothing fails any more: whoever was charged is answered, on a loaded machine too. */
-const AGAIN_MS_MAX = 60_000
+export const AGAIN_MS_MAX = 60_000
 
 /** Runs a command of the operator. */
 async function runCommand(

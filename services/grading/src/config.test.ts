@@ -20,7 +20,7 @@ testConfig({
   defaults: {
     PORT: 3003,
     BASE_URL: 'http://localhost:3003',
-    DATABASE_PATH: 'grading.db',
+    DATABASE_PATH: '.local/grading.db',
     PAY_TO: PAY_TO.toLowerCase(),
     NETWORK: 'eip155:196',
     FACILITATOR_URL: 'http://127.0.0.1:4020',
