@@ -17,6 +17,12 @@ const SHARED = [
   'watch-it-run',
 ].map((name) => `src/${name}.test.ts`)
 
+/**
+ * Clusters, whose services give a database up after seconds, by a real clock: on a machine that has none for them nothing is ever
+ * acknowledged. `scripts/test.ts` runs them once all else has ended.
+ */
+const CLUSTERS = ['src/cluster/{cluster,patroni,rolling-upgrade}.test.ts']
+
 /** Files at once, whatever the cores: most of them wait, for slow networks, windows, installs and processes that start or end. */
 const OWN_STACKS = 4
 
@@ -30,7 +36,7 @@ export default mergeConfig(
           test: {
             name: 'own',
             include: ['src/**/*.test.ts'],
-            exclude: SHARED,
+            exclude: [...SHARED, ...CLUSTERS],
             maxWorkers: OWN_STACKS,
             sequence: { groupOrder: 0 },
           },
@@ -43,6 +49,15 @@ export default mergeConfig(
             globalSetup: ['src/shared-stack.ts'],
             fileParallelism: false,
             sequence: { groupOrder: 1 },
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: 'clusters',
+            include: CLUSTERS,
+            fileParallelism: false,
+            sequence: { groupOrder: 2 },
           },
         },
       ],

@@ -39,7 +39,11 @@ type Totals = { passed: number; failed: number; skipped: number }
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'))
 /** Where each task's suites report. */
-const REPORTS = { test: 'tests.json', 'test:postgres': 'postgres.json' }
+const REPORTS = {
+  test: 'tests.json',
+  'test:postgres': 'postgres.json',
+  'test:clusters': 'clusters.json',
+}
 type Task = keyof typeof REPORTS
 
 /** The reports that a task's suites will write. */
@@ -99,7 +103,7 @@ const isOnlyPostgres = flags.includes('--only-postgres')
 const wantsPostgres = isOnlyPostgres || flags.includes('--postgres')
 const runsPostgres = wantsPostgres && postgresMissing === undefined
 const reports = [
-  ...(isOnlyPostgres ? [] : readReports('test')),
+  ...(isOnlyPostgres ? [] : [...readReports('test'), ...readReports('test:clusters')]),
   ...(runsPostgres ? readReports('test:postgres') : []),
 ]
 for (const report of reports) rmSync(report, { force: true })
@@ -151,10 +155,19 @@ async function runPostgres(): Promise<number> {
   return runsPostgres ? await runSuites({ task: 'test:postgres', concurrency: 1 }) : 0
 }
 
+/** Alone, since they need the machine (e2e/vitest.config.ts). */
+const runClusters = () => runSuites({ task: 'test:clusters', concurrency: 1 })
+
 async function runAll(): Promise<readonly number[]> {
   if (isOnlyPostgres) return [await runPostgres()]
-  if (isFiltered)
-    return [await runSuites({ concurrency: availableParallelism() }), await runPostgres()]
+  if (isFiltered) {
+    const code = await runSuites({ concurrency: availableParallelism() })
+    return [code, await runPostgres(), await runClusters()]
+  }
+  return [...(await runBeside()), await runClusters()]
+}
+
+async function runBeside(): Promise<readonly number[]> {
   const packages = exceptFor([...WAITING, ...COMPUTING, './services/*'])
   return await Promise.all([
     runSuites({ filters: only(WAITING), concurrency: WAITING.length }),
