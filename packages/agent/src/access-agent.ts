@@ -1,7 +1,7 @@
 // The payer's side of a pay-once access service: call the resource (paying if no window is open), read the status, watch the
 // window, cancel, top up. Expected results are outcomes; a service or ledger that is down throws its error.
 import { type Clock, LedgerUnavailable } from '@tallystick/x402'
-import { agentMemo } from '@tallystick/x402/hedera'
+import { agentMemo, HBAR_ASSET } from '@tallystick/x402/hedera'
 import type { SchemeNetworkClient } from '@x402/fetch'
 import type { Address, LocalAccount } from 'viem'
 import type { AccessStatus } from './access-answers.ts'
@@ -32,9 +32,9 @@ import { createEvidenceReader, type PurchaseEvidence } from './purchase-evidence
 import { type WindowChange, watchWindow } from './window-watch.ts'
 
 /** A purchase answers within 15 s of its receipt; this is twice that, plus the ledger's own seconds. */
-const REQUEST_MS_MAX = 60_000
+export const REQUEST_MS_MAX = 60_000
 /** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
-const RESEND_MS = 240_000
+export const RESEND_MS = 240_000
 const POLL_MS = 1_000
 
 const CONTRACT_UNSTATED =
@@ -43,6 +43,8 @@ const CONTRACT_UNSTATED =
 /** Who pays and signs. Build one from a key with `agentSigner`. */
 export type AgentSigner = {
   readonly evmAddress: Address
+  /** `0.0.x`. Throws AccountUnknown or LedgerUnavailable if it has to be looked up. */
+  readonly accountId: () => Promise<string>
   /** x402's client side for this payer, which writes that memo into what it signs. */
   readonly paymentScheme: (memo: string) => SchemeNetworkClient
   /** Signs the agent's own transactions on the contract. */
@@ -130,8 +132,10 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   let unsettled: SignedPayment | undefined
 
   async function access(): Promise<AccessOutcome> {
-    const limits = { maxPaymentTinybar, requestMs, resendMs, unsettled }
-    const payer = { url: url('access'), fetch: accessFetch, clock, network, scheme, onResend }
+    const caps = [{ asset: HBAR_ASSET, amountMax: maxPaymentTinybar }]
+    const init = { headers: { accept: 'application/json' } }
+    const limits = { caps, requestMs, resendMs, unsettled }
+    const payer = { url: url('access'), init, fetch: accessFetch, clock, network, scheme, onResend }
     const exchange = await requestPaid({ ...payer, ...limits })
     const { payment } = exchange
     unsettled = payment ?? unsettled

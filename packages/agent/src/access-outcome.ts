@@ -13,6 +13,7 @@ import type { GuardFailed, GuardOutcome } from './access-contract.ts'
 import {
   EarlierPaymentValid,
   hbarOffer,
+  offerNames,
   type PaidExchange,
   retryAfterSeconds,
   type SignedPayment,
@@ -101,7 +102,7 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-function errorCode(body: unknown): string {
+export function errorCode(body: unknown): string {
   return ErrorBody.safeParse(body).data?.error ?? 'no_error_named'
 }
 
@@ -151,14 +152,15 @@ function paymentId(transaction: string): string | undefined {
   return id && canonicalTransactionId(id)
 }
 
-function settledPayment({ response, payment }: Answer) {
+/** The settlement of a payment that an answer names; undefined for another's, or none. */
+export function settledPayment({ response, payment }: Omit<Answer, 'body'>) {
   const header = response.headers.get('payment-response')
   if (header === null || payment === undefined) return undefined
   try {
     const { transaction, payer = '' } = decodePaymentResponseHeader(header)
     // Somebody else's settlement, or an earlier one's, says nothing about this payment.
     if (paymentId(transaction) !== payment.transaction) return undefined
-    return { amountTinybar: payment.amountTinybar, transaction, payer }
+    return { transaction, payer }
   } catch {
     return 'unreadable'
   }
@@ -166,9 +168,11 @@ function settledPayment({ response, payment }: Answer) {
 
 function grantedOutcome(answer: Answer): AccessOutcome {
   const granted = GrantedBody.safeParse(answer.body)
-  const payment = settledPayment(answer)
-  if (!granted.success || payment === 'unreadable') return unexpectedOutcome(answer)
-  return { ...granted.data, kind: 'granted', payment, signedPayment: answer.payment }
+  const settled = settledPayment(answer)
+  const { payment: signedPayment } = answer
+  if (!granted.success || settled === 'unreadable') return unexpectedOutcome(answer)
+  const payment = settled && signedPayment && { amountTinybar: signedPayment.amount, ...settled }
+  return { ...granted.data, kind: 'granted', payment, signedPayment }
 }
 
 /**
@@ -214,12 +218,7 @@ export function unsignedOutcome(
   const proof = proofOutcome(challenge, payment)
   if (proof !== undefined) return proof
   const offer = hbarOffer(challenge, terms.network)
-  if (offer === undefined) {
-    const offers = challenge.accepts.map(
-      ({ scheme, network, asset }) => `${scheme} ${network} ${asset}`,
-    )
-    return { kind: 'cannot-pay', offers }
-  }
+  if (offer === undefined) return { kind: 'cannot-pay', offers: offerNames(challenge) }
   if (exchange.cause instanceof EarlierPaymentValid) {
     const earlier = exchange.cause.payment
     return {

@@ -43,7 +43,7 @@ export function agentSigner(options: {
     }
   }
 
-  return { evmAddress: account.address, account, paymentScheme }
+  return { evmAddress: account.address, accountId: accountIdOnce, account, paymentScheme }
 }
 
 /** No account on the network has the key's EVM address: it was never funded there. */

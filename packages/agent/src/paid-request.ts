@@ -3,7 +3,7 @@
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, namePayment, PAYMENT_IDENTIFIER, pause } from '@tallystick/x402'
-import { canonicalTransactionId, HBAR_ASSET, readTransfer } from '@tallystick/x402/hedera'
+import { canonicalTransactionId, HBAR_ASSET, isAccountId, readTransfer } from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
   type PaymentRequired,
@@ -28,7 +28,8 @@ const OPEN_STATUSES: readonly number[] = [502, 504]
 
 /** A payment that this agent signed for a request. */
 export type SignedPayment = {
-  readonly amountTinybar: bigint
+  /** Base units of the accepted asset: tinybar of HBAR. */
+  readonly amount: bigint
   /** Account paid, `0.0.x`. */
   readonly payTo: string
   /** Id of the transfer, `0.0.x@seconds.nanoseconds`, by which any explorer shows what became of it. */
@@ -45,16 +46,21 @@ export type SignedPayment = {
   readonly header: string
 }
 
+/** The most that one request may pay in an asset, in its base units; `0.0.0` is HBAR. 0 signs nothing. */
+export type SpendCap = { readonly asset: string; readonly amountMax: bigint }
+
 type PaidRequestOptions = {
   readonly url: string
+  /** Method, body and headers; by default a GET. */
+  readonly init?: RequestInit | undefined
   readonly fetch: typeof globalThis.fetch
   readonly clock: Clock
   /** The only CAIP-2 network that this agent pays on, e.g. `hedera:testnet`. */
   readonly network: `${string}:${string}`
   /** The payer's side of the scheme; without one nothing is signed. */
   readonly scheme: SchemeNetworkClient | undefined
-  /** The most that this request may pay, tinybar; 0 signs nothing. */
-  readonly maxPaymentTinybar: bigint
+  /** What this request may pay with: a cap in one asset allows no other. */
+  readonly caps: readonly SpendCap[]
   /** How long one payment is resent after it was first sent, milliseconds. */
   readonly resendMs: number
   readonly requestMs: number
@@ -88,19 +94,30 @@ export type PaidExchange =
       readonly cause: unknown
     }
 
-/** A challenge's offer in HBAR on that network, if it has one. */
-export function hbarOffer(
+/** A challenge's offers on that network by one transfer of HBAR or a token. */
+export function transferOffers(
   challenge: PaymentRequired,
   network: string,
-): PaymentRequirements | undefined {
-  return challenge.accepts.find(
+): readonly PaymentRequirements[] {
+  return challenge.accepts.filter(
     (offer) =>
       offer.scheme === 'exact' &&
       offer.network === network &&
-      offer.asset === HBAR_ASSET &&
+      isAccountId(offer.asset) &&
       /^\d{1,19}$/.test(offer.amount),
   )
 }
+
+/** A challenge's offer in HBAR on that network, if it has one. */
+export const hbarOffer = (
+  challenge: PaymentRequired,
+  network: string,
+): PaymentRequirements | undefined =>
+  transferOffers(challenge, network).find(({ asset }) => asset === HBAR_ASSET)
+
+/** Every offer of a challenge, for somebody who can take none. */
+export const offerNames = ({ accepts }: PaymentRequired): readonly string[] =>
+  accepts.map(({ scheme, network, asset }) => `${scheme} ${network} ${asset}`)
 
 type Trace = {
   challenge: PaymentRequired | undefined
@@ -117,7 +134,7 @@ function signedPayment(header: string): SignedPayment {
   const reading = readTransfer(Buffer.from(String(payload['transaction']), 'base64'))
   const identifier = namedSchema.safeParse(extensions?.[PAYMENT_IDENTIFIER]).data?.info.id
   const { amount, payTo } = accepted
-  const common = { amountTinybar: BigInt(amount), payTo, accepted, identifier, header }
+  const common = { amount: BigInt(amount), payTo, accepted, identifier, header }
   if (reading.kind !== 'transfer')
     return { ...common, transaction: '', payer: '', validUntilSeconds: 0 }
   const { lines, transactionId, validDurationSeconds } = reading.transfer
@@ -146,13 +163,11 @@ function tracingFetch(options: PaidRequestOptions, trace: Trace): typeof globalT
 
 function payingClient(options: PaidRequestOptions, trace: Trace): x402HTTPClient {
   const client = new x402Client().setSpendControls({
-    allowedAssets: [
-      {
-        network: options.network,
-        asset: HBAR_ASSET,
-        maxAmountPerPayment: options.maxPaymentTinybar.toString(),
-      },
-    ],
+    allowedAssets: options.caps.map(({ amountMax, asset }) => ({
+      network: options.network,
+      asset,
+      maxAmountPerPayment: amountMax.toString(),
+    })),
   })
   const { scheme } = options
   if (scheme !== undefined) {
@@ -200,13 +215,13 @@ function payloadAgain(
   return decodePaymentSignatureHeader(unsettled.header).payload
 }
 
-/** Sends a GET and pays once if asked and allowed to. Never signs twice. */
+/** Sends a request and pays once if asked and allowed to. Never signs twice. */
 export async function requestPaid(options: PaidRequestOptions): Promise<PaidExchange> {
   const trace: Trace = { challenge: undefined, payment: undefined, failure: undefined }
   const send = resendingFetch(options, tracingFetch(options, trace))
   try {
     const paidFetch = wrapFetchWithPayment(send, payingClient(options, trace))
-    const response = await paidFetch(options.url, { headers: { accept: 'application/json' } })
+    const response = await paidFetch(options.url, options.init)
     return { kind: 'answered', response, challenge: trace.challenge, payment: trace.payment }
   } catch (cause) {
     if (trace.payment === undefined && trace.challenge !== undefined) {

@@ -15,7 +15,9 @@ export type PurchaseEvidence = {
   /** Unix seconds. */
   readonly atSeconds: number
   readonly url: string
-  readonly amountTinybar: bigint
+  /** Base units of the asset, `0.0.0` for HBAR. */
+  readonly amount: bigint
+  readonly asset: string
   readonly payTo: string
   /** Id of the transfer. */
   readonly transaction: string
@@ -42,14 +44,15 @@ export function createEvidenceReader(options: {
   const verifier = createReceiptVerifier({ clock })
   return async ({ challenge, payment, response }, url) => {
     if (payment === undefined) return undefined
-    const { accepted, amountTinybar, identifier, payer, payTo, transaction } = payment
+    const { accepted, amount, identifier, payer, payTo, transaction } = payment
     // A receipt may name the payer by its account or by its address.
     const payers = [payer, signer?.evmAddress ?? payer]
     const own = { calledUrl: url, network: accepted.network, payers, transaction }
     const evidence = {
       atSeconds: Math.floor(clock.unixMs() / 1_000),
       url,
-      amountTinybar,
+      amount,
+      asset: accepted.asset,
       payTo,
       transaction,
       identifier,

@@ -1,11 +1,20 @@
 // Turns outcomes into sentences for a person, with figures in HBAR. Pure; nothing here prints.
 
 import type { UnprovenReason } from '@tallystick/x402'
-import { formatHbar } from '@tallystick/x402/hedera'
+import { formatHbar, HBAR_ASSET } from '@tallystick/x402/hedera'
+import type { PaymentRequirements } from '@x402/fetch'
+import { formatUnits } from 'viem'
 import type { AccessStatus } from '../access-answers.ts'
 import type { CancelOutcome, GuardFailed, GuardOutcome, TopUpOutcome } from '../access-contract.ts'
 import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
-import { moneySentence } from '../money-sentence.ts'
+import type { BuyOutcome } from '../buy.ts'
+import {
+  findUsdc,
+  moneySentence,
+  outstanding,
+  paymentText,
+  priceText,
+} from '../money-sentence.ts'
 import type { PurchaseEvidence } from '../purchase-evidence.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
@@ -40,7 +49,13 @@ function resourceLines(resource: unknown): readonly string[] {
 }
 
 /** The outcome of any verb but `watch`. */
-export type Outcome = AccessOutcome | StatusOutcome | CancelOutcome | TopUpOutcome | GuardOutcome
+export type Outcome =
+  | AccessOutcome
+  | StatusOutcome
+  | CancelOutcome
+  | TopUpOutcome
+  | GuardOutcome
+  | BuyOutcome
 
 type Granted = Extract<AccessOutcome, { kind: 'granted' }>
 
@@ -131,7 +146,7 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       return [
         outcome.payment === undefined
           ? `The service is still looking for an earlier payment for ${agent} on the ledger.`
-          : `A payment of ${formatHbar(outcome.payment.amountTinybar)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
+          : `A payment of ${paymentText(outcome.payment)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
         `Do not pay again: if it landed, it opens the window by itself. Run the same command in ${outcome.retryAfterSeconds} s.`,
       ]
     case 'quota-spent':
@@ -167,12 +182,80 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
       ]
     case 'no-open-window':
       return ['No window is open to be topped up. Open one with `pay`.', LAG_SENTENCE]
+    case 'bought':
+    case 'not-sold':
+    case 'price-named':
+    case 'cannot-be-paid':
+    case 'purchase-pending':
+      return purchaseLines(outcome)
     case 'guard-set':
     case 'guard-unchanged':
     case 'refused':
       break
   }
   return guardLines(outcome)
+}
+
+/** What `buy` alone says. */
+type PurchaseOutcome = Exclude<BuyOutcome, { kind: 'cannot-pay' | 'payment-refused' }>
+
+function purchaseLines(outcome: PurchaseOutcome): readonly string[] {
+  switch (outcome.kind) {
+    case 'bought':
+      return boughtLines(outcome)
+    case 'not-sold':
+      return [
+        `It answers ${outcome.httpStatus} and asks for no payment. Nothing was signed.`,
+        ...answerLines(outcome.body),
+      ]
+    case 'price-named':
+      return [
+        'Nothing was signed. It costs one of these; allow it by the cap beside it:',
+        ...outcome.offers.map((offer) => `  ${priceText(offer)} to ${offer.payTo}: ${capFor(offer)}`),
+      ]
+    case 'cannot-be-paid':
+      return [`Nothing was signed: ${reasonText(outcome)}`]
+    case 'purchase-pending':
+      return [
+        `The shop gave nothing (${outcome.error}). It is not known whether a payment moved money: ${outstanding(outcome.payment)}`,
+        'Look there before you buy again.',
+      ]
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** The whole answer: it was paid for, and asking again would pay again. */
+const answerLines = (body: unknown): readonly string[] =>
+  ['', typeof body === 'string' ? body : JSON.stringify(body, null, 2)]
+
+function boughtLines(bought: Extract<BuyOutcome, { kind: 'bought' }>): readonly string[] {
+  const { body, evidence, payment, signedPayment } = bought
+  const money =
+    signedPayment === undefined
+      ? 'It costs nothing: no payment was signed.'
+      : payment === undefined
+        ? `The shop answers, and does not say that it took the payment: ${outstanding(signedPayment)}`
+        : `Paid ${paymentText(signedPayment)} from ${payment.payer}: ${payment.transaction}`
+  const receipt = evidence === undefined ? [] : receiptLines(evidence)
+  return [money, ...receipt, ...answerLines(body)]
+}
+
+/** The argument that allows an offer, and no more. */
+function capFor({ amount, asset, network }: PaymentRequirements): string {
+  if (asset === HBAR_ASSET) return `--max-hbar ${formatHbar(BigInt(amount)).replace(' HBAR', '')}`
+  const usdc = findUsdc(network)
+  return asset === usdc?.id
+    ? `--max-usdc ${formatUnits(BigInt(amount), usdc.decimals)}`
+    : `--max-token ${asset}=${amount}`
+}
+
+function reasonText(outcome: Extract<BuyOutcome, { kind: 'cannot-be-paid' }>): string {
+  const { held, offer, payer, reason } = outcome
+  if (reason !== 'insufficient_funds') return `the ledger would refuse the payment (${reason}).`
+  return held === undefined
+    ? `${payer} is not associated with ${offer.asset}, and holds none.`
+    : `${payer} holds ${priceText({ ...offer, amount: held })}, and the price is ${priceText(offer)}.`
 }
 
 /** A status in sentences. */

@@ -88,6 +88,7 @@ export async function startDollarFixture() {
     },
     feePayer,
     mirror,
+    mirrorUrl: devnet.mirrorUrl,
     settle: fixture.settle,
     /** A shop that sells for a cent in a token. */
     async sell(token: HederaToken, { accountId: payTo }: Holder) {
