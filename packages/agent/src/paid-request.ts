@@ -3,7 +3,12 @@
 // resends a paid request, byte for byte, while the service cannot say what became of the payment (X9).
 import { isDeepStrictEqual } from 'node:util'
 import { type Clock, namePayment, PAYMENT_IDENTIFIER, pause } from '@tallystick/x402'
-import { canonicalTransactionId, HBAR_ASSET, isAccountId, readTransfer } from '@tallystick/x402/hedera'
+import {
+  canonicalTransactionId,
+  HBAR_ASSET,
+  isAccountId,
+  readTransfer,
+} from '@tallystick/x402/hedera'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import {
   type PaymentRequired,

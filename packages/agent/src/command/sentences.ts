@@ -8,13 +8,7 @@ import type { AccessStatus } from '../access-answers.ts'
 import type { CancelOutcome, GuardFailed, GuardOutcome, TopUpOutcome } from '../access-contract.ts'
 import type { AccessOutcome, StatusOutcome } from '../access-outcome.ts'
 import type { BuyOutcome } from '../buy.ts'
-import {
-  findUsdc,
-  moneySentence,
-  outstanding,
-  paymentText,
-  priceText,
-} from '../money-sentence.ts'
+import { findUsdc, moneySentence, outstanding, paymentText, priceText } from '../money-sentence.ts'
 import type { PurchaseEvidence } from '../purchase-evidence.ts'
 
 const ZERO_ADDRESS = /^0x0{40}$/
@@ -211,7 +205,9 @@ function purchaseLines(outcome: PurchaseOutcome): readonly string[] {
     case 'price-named':
       return [
         'Nothing was signed. It costs one of these; allow it by the cap beside it:',
-        ...outcome.offers.map((offer) => `  ${priceText(offer)} to ${offer.payTo}: ${capFor(offer)}`),
+        ...outcome.offers.map(
+          (offer) => `  ${priceText(offer)} to ${offer.payTo}: ${capFor(offer)}`,
+        ),
       ]
     case 'cannot-be-paid':
       return [`Nothing was signed: ${reasonText(outcome)}`]
@@ -226,8 +222,10 @@ function purchaseLines(outcome: PurchaseOutcome): readonly string[] {
 }
 
 /** The whole answer: it was paid for, and asking again would pay again. */
-const answerLines = (body: unknown): readonly string[] =>
-  ['', typeof body === 'string' ? body : JSON.stringify(body, null, 2)]
+const answerLines = (body: unknown): readonly string[] => [
+  '',
+  typeof body === 'string' ? body : JSON.stringify(body, null, 2),
+]
 
 function boughtLines(bought: Extract<BuyOutcome, { kind: 'bought' }>): readonly string[] {
   const { body, evidence, payment, signedPayment } = bought
