@@ -84,7 +84,7 @@ describe('paying', () => {
       kind: 'granted',
       paidThisRequest: false,
       payment: undefined,
-      signedPayment: { amountTinybar: PRICE_TINYBAR, header: service.payments[1] },
+      signedPayment: { amount: PRICE_TINYBAR, header: service.payments[1] },
     })
   })
 
@@ -168,7 +168,7 @@ describe('X9: a payment of unknown fate', () => {
       expect(outcome).toMatchObject({
         kind: 'payment-pending',
         error,
-        payment: { amountTinybar: PRICE_TINYBAR, payTo: '0.0.1002' },
+        payment: { amount: PRICE_TINYBAR, payTo: '0.0.1002' },
       })
       expect(new Set(service.payments.slice(1)).size).toBe(1)
       expect(clock.waitsMs.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(35_000)
@@ -197,7 +197,7 @@ describe('X9: a payment of unknown fate', () => {
     expect(await agent().access()).toMatchObject({
       kind: 'payment-pending',
       error,
-      payment: { amountTinybar: PRICE_TINYBAR, payTo: '0.0.1002' },
+      payment: { amount: PRICE_TINYBAR, payTo: '0.0.1002' },
     })
     expect(service.payments).toHaveLength(2)
   })

@@ -94,7 +94,8 @@ describe('X18: a purchase', () => {
     expect(outcome).toMatchObject({
       kind: 'granted',
       evidence: {
-        amountTinybar: PRICE_TINYBAR,
+        amount: PRICE_TINYBAR,
+        asset: '0.0.0',
         offer: { kind: 'proven', statement: { amount: PRICE_TINYBAR.toString() } },
         receipt: { kind: 'proven', statement: { payer: PAYER } },
       },

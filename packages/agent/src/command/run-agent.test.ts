@@ -141,7 +141,14 @@ describe('pay', () => {
 
 describe('arguments and environment', () => {
   test.for([
-    [['buy'], 'Say one of: pay, status, watch, cancel, topup, guard.'],
+    [['sell'], 'Say one of: pay, status, watch, cancel, topup, guard, buy.'],
+    [['buy'], 'Say what to buy: buy URL.'],
+    [['buy', 'ftp://shop.example'], 'Say what to buy: buy URL.'],
+    [['buy', 'http://shop.example', '--data', '{'], '--data takes JSON'],
+    [['buy', 'http://shop.example', '--max-usdc', '0.0000001'], 'with at most 6 decimals'],
+    [['buy', 'http://shop.example', '--max-token', '0.0.7001'], '--max-token takes a token'],
+    [['buy', 'http://shop.example', '--max-token', '0.0.0=1'], '--max-token takes a token'],
+    [['pay', '--max-usdc', '12'], 'Access is sold for HBAR'],
     [['pay', '--max-hbar', 'lots'], 'An amount is in HBAR'],
     [['pay', '--for', '0x12'], '--for takes an EVM address'],
     [['topup'], 'Say how much to add'],
@@ -150,7 +157,7 @@ describe('arguments and environment', () => {
     [['guard', 'on', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel or guard'],
     [['guard'], 'Say guard on or guard off'],
     [['guard', 'maybe'], 'Say guard on or guard off'],
-    [['pay', 'on'], 'the other verbs take nothing'],
+    [['pay', 'on'], 'Only guard and buy take something after them.'],
     [['watch', '--until-renewals', '0'], 'whole number above 0'],
     [['pay', '--sesame'], 'an option that this command does not know'],
   ] as const)('%j is a usage error', async ([line, message]) => {
