@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runAgent } from '../../packages/agent/src/command/run-agent.ts'
 import {
   type DollarFixture,
-  startDollarFixture,
+  startDollarMarket,
 } from '../../packages/facilitator/src/testing/dollar-shop.fixture.ts'
 
 let fixture: DollarFixture
@@ -13,12 +13,7 @@ let buyer: Awaited<ReturnType<DollarFixture['open']>>
 let seller: typeof buyer
 
 beforeAll(async () => {
-  fixture = await startDollarFixture()
-  dollars = await fixture.createToken()
-  buyer = await fixture.open(-1)
-  seller = await fixture.open(0)
-  await fixture.fund(dollars, buyer)
-  await fixture.associate(dollars, seller)
+  ;({ fixture, dollars, buyer, seller } = await startDollarMarket())
 })
 afterAll(() => fixture.stop())
 
@@ -53,11 +48,14 @@ async function buy(caps: (token: string) => readonly string[], from = buyer, to 
   return { ...ended, moved: (await held()) - before, runs: shop.runs }
 }
 
+const cent = (token: string) => ['--max-token', `${token}=10000`]
+const half = (token: string) => ['--max-token', `${token}=9999`]
+
 const NOTHING = { moved: 0n, runs: { prepared: 0, fulfilled: 0 } }
 
 describe('X25: the agent’s command spends a token', () => {
   it('pays within a cap in that token, and prints what it bought', async () => {
-    const bought = await buy((token) => ['--max-token', `${token}=10000`])
+    const bought = await buy(cent)
     expect(bought).toMatchObject({ code: 0, err: '', moved: -10_000n, runs: { fulfilled: 1 } })
     expect(bought.out).toMatch(
       new RegExp(`^Paid 10000 base units of ${dollars.id} from ${buyer.accountId}: 0\\.0\\.`),
@@ -66,7 +64,6 @@ describe('X25: the agent’s command spends a token', () => {
   })
 
   it('signs nothing without a cap, for half the price, or for HBAR, and names the cap', async () => {
-    const half = (token: string) => ['--max-token', `${token}=9999`]
     for (const caps of [() => [], half, () => ['--max-hbar', '1000'], () => ['--max-usdc', '5']]) {
       const refused = await buy(caps)
       expect(refused).toMatchObject({ code: 3, err: '', ...NOTHING })
@@ -75,22 +72,21 @@ describe('X25: the agent’s command spends a token', () => {
   })
 
   it('says who is not associated, who holds too little, and who cannot be paid, before it signs', async () => {
-    const cap = (token: string) => ['--max-token', `${token}=10000`]
     const poor = await fixture.open(-1)
-    const none = await buy(cap, poor)
+    const none = await buy(cent, poor)
     expect(none).toMatchObject({ code: 1, ...NOTHING })
     expect(none.out).toContain(`${poor.accountId} is not associated with ${dollars.id}`)
     await fixture.fund(dollars, poor, 9_999)
-    const few = await buy(cap, poor)
+    const few = await buy(cent, poor)
     expect(few).toMatchObject({ code: 1, ...NOTHING })
     expect(few.out).toContain(`${poor.accountId} holds 9999 base units`)
-    const unpaid = await buy(cap, buyer, await fixture.open(0))
+    const unpaid = await buy(cent, buyer, await fixture.open(0))
     expect(unpaid).toMatchObject({ code: 1, ...NOTHING })
     expect(unpaid.out).toContain('invalid_exact_hedera_payload_pay_to_not_associated')
   })
 
   it('gives one object with --json', async () => {
-    const { code, out } = await buy((token) => ['--json', '--max-token', `${token}=10000`])
+    const { code, out } = await buy((token) => ['--json', ...cent(token)])
     expect(code).toBe(0)
     expect(JSON.parse(out)).toMatchObject({
       kind: 'bought',

@@ -36,6 +36,8 @@ export const REQUEST_MS_MAX = 60_000
 /** How long one payment is resent: past the 200 s after which the service opens a found payment by itself. */
 export const RESEND_MS = 240_000
 const POLL_MS = 1_000
+const hbarCap = (amountMax: bigint) => [{ asset: HBAR_ASSET, amountMax }]
+const ASK_JSON: RequestInit = { headers: { accept: 'application/json' } }
 
 const CONTRACT_UNSTATED =
   'To top up, an agent must be told its contract: a service could name one of its own.'
@@ -132,11 +134,9 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
   let unsettled: SignedPayment | undefined
 
   async function access(): Promise<AccessOutcome> {
-    const caps = [{ asset: HBAR_ASSET, amountMax: maxPaymentTinybar }]
-    const init = { headers: { accept: 'application/json' } }
-    const limits = { caps, requestMs, resendMs, unsettled }
-    const payer = { url: url('access'), init, fetch: accessFetch, clock, network, scheme, onResend }
-    const exchange = await requestPaid({ ...payer, ...limits })
+    const limits = { caps: hbarCap(maxPaymentTinybar), requestMs, resendMs, unsettled }
+    const payer = { url: url('access'), init: ASK_JSON, fetch: accessFetch, clock, network }
+    const exchange = await requestPaid({ ...payer, scheme, onResend, ...limits })
     const { payment } = exchange
     unsettled = payment ?? unsettled
     if (exchange.kind === 'answered') {

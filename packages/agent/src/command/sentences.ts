@@ -113,6 +113,18 @@ function guardLines(guard: GuardOutcome | GuardFailed): readonly string[] {
   return [`The contract refuses: ${REFUSALS[guard.errorName] ?? guard.errorName}.`]
 }
 
+function pendingLines(
+  outcome: Extract<AccessOutcome, { kind: 'payment-pending' }>,
+  agent: string,
+): readonly string[] {
+  return [
+    outcome.payment === undefined
+      ? `The service is still looking for an earlier payment for ${agent} on the ledger.`
+      : `A payment of ${paymentText(outcome.payment)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
+    `Do not pay again: if it landed, it opens the window by itself. Run the same command in ${outcome.retryAfterSeconds} s.`,
+  ]
+}
+
 /** A verb's outcome, for a person. `agent` is the window's agent. */
 export function outcomeLines(outcome: Outcome, agent: string): readonly string[] {
   switch (outcome.kind) {
@@ -137,12 +149,7 @@ export function outcomeLines(outcome: Outcome, agent: string): readonly string[]
         moneySentence(outcome),
       ]
     case 'payment-pending':
-      return [
-        outcome.payment === undefined
-          ? `The service is still looking for an earlier payment for ${agent} on the ledger.`
-          : `A payment of ${paymentText(outcome.payment)} was signed and its fate is not known yet (${outcome.error}): ${outcome.payment.transaction}`,
-        `Do not pay again: if it landed, it opens the window by itself. Run the same command in ${outcome.retryAfterSeconds} s.`,
-      ]
+      return pendingLines(outcome, agent)
     case 'quota-spent':
       return [`The quota of this window is spent. It refills in ${outcome.retryAfterSeconds} s.`]
     case 'too-many-requests':

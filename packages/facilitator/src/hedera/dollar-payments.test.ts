@@ -10,7 +10,7 @@ import {
   official,
   ourScheme,
   referenceScheme,
-  startDollarFixture,
+  startDollarMarket,
 } from '../testing/dollar-shop.fixture.ts'
 
 let fixture: DollarFixture
@@ -19,12 +19,7 @@ let buyer: Awaited<ReturnType<DollarFixture['open']>>
 let seller: typeof buyer
 
 beforeAll(async () => {
-  fixture = await startDollarFixture()
-  dollars = await fixture.createToken()
-  buyer = await fixture.open(-1)
-  seller = await fixture.open(0)
-  await fixture.fund(dollars, buyer)
-  await fixture.associate(dollars, seller)
+  ;({ fixture, dollars, buyer, seller } = await startDollarMarket())
 })
 
 afterAll(() => fixture.stop())

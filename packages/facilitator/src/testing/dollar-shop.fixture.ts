@@ -36,7 +36,7 @@ type Fee = CustomFixedFee | CustomFractionalFee
 
 export type DollarFixture = Awaited<ReturnType<typeof startDollarFixture>>
 
-export async function startDollarFixture() {
+async function startDollarFixture() {
   const fixture = await startHederaFixture()
   const { devnet, facilitator, feePayer, payer } = fixture
   const issuer = { accountId: payer.accountId, key: PrivateKey.fromStringECDSA(payer.privateKey) }
@@ -104,6 +104,17 @@ export async function startDollarFixture() {
       await fixture.stop()
     },
   }
+}
+
+/** A token, a buyer who holds some of it and a seller who takes it. */
+export async function startDollarMarket() {
+  const fixture = await startDollarFixture()
+  const dollars = await fixture.createToken()
+  const buyer = await fixture.open(-1)
+  const seller = await fixture.open(0)
+  await fixture.fund(dollars, buyer)
+  await fixture.associate(dollars, seller)
+  return { fixture, dollars, buyer, seller }
 }
 
 /** The ledger's SDK, for what no client of ours does. */
