@@ -44,12 +44,12 @@ export type BuyOutcome =
   | { readonly kind: 'not-sold'; readonly httpStatus: number; readonly body: unknown }
   /** Nothing was signed: no cap allows one of these. */
   | { readonly kind: 'price-named'; readonly offers: readonly PaymentRequirements[] }
-  /** Nothing was signed: the ledger would refuse the payment. `held` is undefined for a token without an association. */
+  /** Nothing was signed: the ledger would refuse the payment. `balance` is undefined for a token without an association. */
   | {
       readonly kind: 'cannot-be-paid'
       readonly reason: string
       readonly payer: string
-      readonly held: bigint | undefined
+      readonly balance: bigint | undefined
       readonly offer: PaymentRequirements
     }
   | { readonly kind: 'cannot-pay'; readonly offers: readonly string[] }
@@ -77,7 +77,7 @@ class CannotBePaid extends Error {
 }
 
 /** Tinybar, or base units of a token; undefined without an association. */
-async function heldUnits(
+async function readBalance(
   { mirror }: BuyOptions,
   payer: string,
   asset: string,
@@ -98,14 +98,14 @@ function checkedScheme(options: BuyOptions): SchemeNetworkClient {
       const payer = await options.signer.accountId()
       const { asset, payTo } = offer
       const amount = BigInt(offer.amount)
-      const held = await heldUnits(options, payer, asset)
+      const balance = await readBalance(options, payer, asset)
       const reason =
-        (held ?? 0n) < amount
+        (balance ?? 0n) < amount
           ? 'insufficient_funds'
           : asset === HBAR_ASSET
             ? undefined
             : await judge.foreseeRefusal({ amount, asset, payer, payTo })
-      if (reason !== undefined) throw new CannotBePaid({ reason, payer, held, offer })
+      if (reason !== undefined) throw new CannotBePaid({ reason, payer, balance, offer })
       return await scheme.createPaymentPayload(version, offer, context)
     },
   }

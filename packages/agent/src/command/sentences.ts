@@ -256,11 +256,11 @@ function capFor({ amount, asset, network }: PaymentRequirements): string {
 }
 
 function reasonText(outcome: Extract<BuyOutcome, { kind: 'cannot-be-paid' }>): string {
-  const { held, offer, payer, reason } = outcome
+  const { balance, offer, payer, reason } = outcome
   if (reason !== 'insufficient_funds') return `the ledger would refuse the payment (${reason}).`
-  return held === undefined
+  return balance === undefined
     ? `${payer} is not associated with ${offer.asset}, and holds none.`
-    : `${payer} holds ${priceText({ ...offer, amount: held })}, and the price is ${priceText(offer)}.`
+    : `${payer} holds ${priceText({ ...offer, amount: balance })}, and the price is ${priceText(offer)}.`
 }
 
 /** A status in sentences. */
