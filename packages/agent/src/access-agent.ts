@@ -95,8 +95,14 @@ export type AccessAgent = {
   access(): Promise<AccessOutcome>
   /** Free read of window, balance and usage. */
   status(): Promise<StatusOutcome>
-  /** Reports every poll and every change until the returned function is called. */
-  watch(onChange: (change: WindowChange) => void): () => void
+  /**
+   * Reports every poll and every change until the returned function is called, and with `warnSeconds` also that the paid
+   * time ends within so many seconds.
+   */
+  watch(
+    onChange: (change: WindowChange) => void,
+    options?: { readonly warnSeconds?: number | undefined },
+  ): () => void
   /** Ends renewals of the signer's own subscription (not of another `agent`) and claims the rest of its balance. */
   cancel(): Promise<CancelOutcome>
   /** Sets whether calls in the signer's own window must prove its key. */
@@ -183,7 +189,7 @@ export function createAccessAgent(options: AccessAgentOptions): AccessAgent {
     agent,
     access,
     status: () => status(),
-    watch: (onChange) => watchWindow({ readStatus, clock, pollMs, onChange }),
+    watch: (onChange, warn) => watchWindow({ ...warn, readStatus, clock, pollMs, onChange }),
     cancel: () => signSerially(({ transact }) => cancelAndClaim(transact)),
     guard: (isGuarded) => signSerially(({ transact }) => setGuard(transact, isGuarded)),
     async topUp(amountTinybar) {

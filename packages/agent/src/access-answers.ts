@@ -47,6 +47,21 @@ const UsageBody = usageSchema.transform(({ resetsAt, ...counts }) => ({
   resetsAtSeconds: resetsAt,
 }))
 
+const EndedBody = statusSchema.shape.ended
+  .unwrap()
+  // It is shown on terminals.
+  .extend({ sentence: z.string().regex(/^[ -~]{1,300}$/) })
+  .transform(({ since, purchase, ...body }) => ({
+    ...body,
+    sinceSeconds: since,
+    purchase: purchase && {
+      amountTinybar: BigInt(purchase.amountTinybar),
+      amountHbar: purchase.amountHbar,
+      periods: purchase.periods,
+      untilSeconds: purchase.until,
+    },
+  }))
+
 /** A 200 of the status endpoint. */
 export const StatusBody = statusSchema
   .omit({ unavailable: true })
@@ -54,6 +69,7 @@ export const StatusBody = statusSchema
     contract: address,
     nextRenewalSchedule: address,
     usage: UsageBody.nullable().catch(null),
+    ended: EndedBody.nullable().catch(null),
   })
   .transform(({ active, balanceTinybar, expiresAt, now, pricePerPeriodTinybar, ...body }) => ({
     ...body,
@@ -79,6 +95,9 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
   expiresAtSeconds: 'expiresAt',
   nowSeconds: 'now',
   resetsAtSeconds: 'resetsAt',
+  sinceSeconds: 'since',
+  untilSeconds: 'until',
+  endsAtSeconds: 'endsAt',
   isActive: 'active',
 }
 

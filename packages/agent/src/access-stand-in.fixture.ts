@@ -140,11 +140,20 @@ export function statusBody(change: Readonly<Record<string, unknown>> = {}) {
     nextRenewalSchedule: SCHEDULE,
     renewalsReserveCanArm: 7,
     usage: { callsUsed: 3, callsAllowed: 20, callsRemaining: 17, resetsAt: 1_763_600_020 },
+    ended: null as unknown,
     unavailable: [],
     now: 1_763_600_008,
     ...change,
   }
 }
+
+/** The part of a status that says why access has ended (A27). */
+export const endedBody = {
+  why: 'spent',
+  since: 1_763_600_020,
+  sentence: 'Spent: since 2025-11-20T00:53:40Z the balance pays for no period.',
+  purchase: { amountTinybar: '1200000000', amountHbar: '12', periods: 4, until: 1_763_600_120 },
+} as const
 
 /** A settlement of the payment that was sent, unless the test names another. */
 function settledHere(header: string, payment: string | undefined): string {

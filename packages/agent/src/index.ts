@@ -9,5 +9,7 @@ export {
   AccessServiceUnavailable,
 } from './access-outcome.ts'
 export { AccountUnknown, agentSigner } from './agent-signer.ts'
+export { endWebhook } from './end-webhook.ts'
 export { moneySentence } from './money-sentence.ts'
 export type { PurchaseEvidence } from './purchase-evidence.ts'
+export type { WindowChange } from './window-watch.ts'

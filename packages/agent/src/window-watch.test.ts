@@ -1,19 +1,23 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AccessStatus, StatusBody } from './access-answers.ts'
-import { statusBody } from './access-stand-in.fixture.ts'
+import { endedBody, statusBody } from './access-stand-in.fixture.ts'
 import { renewedPeriods, type WindowChange, watchWindow } from './window-watch.ts'
 
 const status = (change: Readonly<Record<string, unknown>> = {}): AccessStatus =>
   StatusBody.parse(statusBody(change))
 
 /** Watches a list of readings, one per poll, to its end. */
-async function watched(readings: readonly (AccessStatus | Error)[]): Promise<WindowChange[]> {
+async function watched(
+  readings: readonly (AccessStatus | Error)[],
+  warnSeconds?: number,
+): Promise<WindowChange[]> {
   const changes: WindowChange[] = []
   let index = 0
   await new Promise<void>((resolve) => {
     const stop = watchWindow({
       pollMs: 1_000,
+      warnSeconds,
       clock: {
         unixMs: () => 0,
         after(_ms, run) {
@@ -62,6 +66,40 @@ describe('watch', () => {
       status({ expiresAt: 1_763_600_060 }),
     ])
     expect(kinds(changes)).toEqual(['opened', 'cancelled', 'closed', 'opened'])
+  })
+
+  test('A27: the end of the paid time is told of once, as soon as it is near, and again when it has moved', async () => {
+    // Paid until …020 + 3 × 20 s.
+    const readings = [
+      status({ now: 1_763_600_019 }),
+      status({ now: 1_763_600_020 }),
+      status({ expiresAt: 1_763_600_040, periodsFunded: 2, now: 1_763_600_021 }),
+      status({ expiresAt: 1_763_600_040, periodsFunded: 3, now: 1_763_600_022 }),
+      status({ expiresAt: 1_763_600_040, periodsFunded: 3, now: 1_763_600_040 }),
+    ]
+    const warned = (await watched(readings, 60)).flatMap((change) =>
+      change.kind === 'ends-soon' ? [[change.status.nowSeconds, change.endsAtSeconds]] : [],
+    )
+    expect(warned).toEqual([
+      [1_763_600_020, 1_763_600_080],
+      [1_763_600_040, 1_763_600_100],
+    ])
+    expect(kinds(await watched(readings))).not.toContain('ends-soon')
+  })
+
+  test('A27: a quota that is used up is told of once', async () => {
+    const paused = status({ ended: { ...endedBody, why: 'paused', since: null, purchase: null } })
+    expect(kinds(await watched([status(), paused, paused]))).toEqual(['paused'])
+  })
+
+  test('A27: a reason that no terminal should show is none, and leaves the rest of the status', () => {
+    expect(status({ ended: endedBody }).ended?.purchase?.amountTinybar).toBe(1_200_000_000n)
+    const sentence = 'Spent.\u001b[2J'
+    expect(status({ ended: { ...endedBody, sentence } })).toMatchObject({
+      hasAccess: true,
+      ended: null,
+    })
+    expect(status({ ended: undefined }).ended).toBeNull()
   })
 
   test('a poll without an answer is reported and the next one goes on', async () => {

@@ -4,8 +4,15 @@ import type { AccessStatus } from './access-answers.ts'
 /** Something that a watcher saw. `status` comes with every successful poll, before any change it shows. */
 export type WindowChange =
   | {
-      readonly kind: 'status' | 'opened' | 'cancelled' | 'closed'
+      readonly kind: 'status' | 'opened' | 'cancelled' | 'paused'
       readonly status: AccessStatus
+    }
+  | { readonly kind: 'closed'; readonly status: AccessStatus }
+  /** The paid time ends within the seconds to be warned of; reported once for each end. */
+  | {
+      readonly kind: 'ends-soon'
+      readonly status: AccessStatus
+      readonly endsAtSeconds: number
     }
   /** `renewals` of the window since the watch began; `periods` of them in this step. */
   | {
@@ -24,6 +31,8 @@ type WatchOptions = {
   readonly readStatus: (ended: AbortSignal) => Promise<AccessStatus>
   readonly clock: Clock
   readonly pollMs: number
+  /** From so long before the paid time ends on it is reported, seconds; by default never. */
+  readonly warnSeconds?: number | undefined
   readonly onChange: (change: WindowChange) => void
 }
 
@@ -33,6 +42,10 @@ export function renewedPeriods(before: AccessStatus, after: AccessStatus): numbe
   const moved = after.expiresAtSeconds - before.expiresAtSeconds
   return moved > 0 && moved % before.periodSeconds === 0 ? moved / before.periodSeconds : 0
 }
+
+/** When the last period that is paid for ends, by this status. */
+const endsAtSeconds = (status: AccessStatus): number =>
+  status.expiresAtSeconds + status.periodsFunded * status.periodSeconds
 
 function changesBetween(
   before: AccessStatus | undefined,
@@ -53,6 +66,9 @@ function changesBetween(
   if (before.hasAccess && status.hasAccess && before.isActive && !status.isActive) {
     changes.push({ kind: 'cancelled', status })
   }
+  if (status.hasAccess && status.ended?.why === 'paused' && before.ended === null) {
+    changes.push({ kind: 'paused', status })
+  }
   if (before.hasAccess && !status.hasAccess) changes.push({ kind: 'closed', status })
   return changes
 }
@@ -61,6 +77,7 @@ function changesBetween(
 export function watchWindow(options: WatchOptions): () => void {
   let last: AccessStatus | undefined
   let renewals = 0
+  let warnedOfSeconds: number | undefined
   const ended = new AbortController()
   let cancelTimer: (() => void) | undefined
 
@@ -72,12 +89,21 @@ export function watchWindow(options: WatchOptions): () => void {
     }
   }
 
+  function warnings(status: AccessStatus): readonly WindowChange[] {
+    const endsAt = endsAtSeconds(status)
+    const leftSeconds = endsAt - status.nowSeconds
+    const isNear = status.hasAccess && leftSeconds <= (options.warnSeconds ?? -1)
+    if (!isNear || endsAt === warnedOfSeconds) return []
+    warnedOfSeconds = endsAt
+    return [{ kind: 'ends-soon', status, endsAtSeconds: endsAt }]
+  }
+
   async function read(): Promise<readonly WindowChange[]> {
     try {
       const status = await options.readStatus(ended.signal)
       const changes = changesBetween(last, status, renewals)
       last = status
-      return changes
+      return [...changes, ...warnings(status)]
     } catch (error) {
       return [{ kind: 'unreachable', reason: error instanceof Error ? error.message : 'unknown' }]
     }

@@ -177,7 +177,7 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
 function llmsNotes(deps: Pick<AccessAppDeps, 'accessUrl' | 'statusUrl' | 'network'>): string {
   return `## How to get in
 
-1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open.
+1. \`GET ${deps.statusUrl}?agent=<your EVM address>\` is free: \`hasAccess\` says whether a window is open, \`ended\` why yours is not any more.
 2. \`GET ${deps.accessUrl}?agent=<your EVM address>\` inside a window answers 200 and costs nothing.
 3. Without a window it answers 402. The challenge (x402 version 2, scheme \`exact\`, HBAR on ${deps.network}) is the body and, base64, the header PAYMENT-REQUIRED. Sign a transfer of \`accepts[0].amount\` tinybar to \`payTo\` with \`extra.feePayer\` as fee payer, and repeat the call with the payload in PAYMENT-SIGNATURE.
 4. Put \`x402:<your EVM address>\` into the transfer's memo: it ties the payment to you, whatever fails afterwards.

@@ -30,6 +30,10 @@ export const EXIT = {
   paymentPending: 5,
   /** There is nothing to cancel, to top up or to watch. */
   nothingThere: 6,
+  /** `watch --ends-within`: the paid time ends within so many seconds. */
+  endsSoon: 7,
+  /** `watch --ends-within`: access has ended. */
+  ended: 8,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -58,6 +58,11 @@ const Arguments = z
       .regex(/^[1-9]\d{0,5}$/, '--until-renewals takes a whole number above 0.')
       .transform(Number)
       .optional(),
+    'ends-within': z
+      .string()
+      .regex(/^\d{1,9}$/, '--ends-within takes a whole number of seconds.')
+      .transform(Number)
+      .optional(),
     unguarded: z.boolean().default(false),
     'max-usdc': z
       .string()
@@ -124,6 +129,7 @@ const Arguments = z
     /** The most that `buy` may pay in other tokens. */
     tokenCaps: options['max-token'],
     untilRenewals: options['until-renewals'],
+    warnSeconds: options['ends-within'],
     isJson: options.json,
   }))
 
@@ -144,6 +150,7 @@ const options = {
   data: { type: 'string' },
   hbar: { type: 'string' },
   'until-renewals': { type: 'string' },
+  'ends-within': { type: 'string' },
   json: { type: 'boolean' },
   unguarded: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { canonicalTransactionId } from '@tallystick/x402/hedera'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { StatusBody } from '../access-answers.ts'
 import {
   type Answer,
   challenge,
+  endedBody,
   failed,
   granted,
   hurriedClock,
@@ -14,6 +16,7 @@ import {
   type StandIn,
   signedTransfer,
   startStandIn,
+  statusBody,
 } from '../access-stand-in.fixture.ts'
 import { EXIT } from './output.ts'
 import { readArguments } from './read-arguments.ts'
@@ -59,6 +62,12 @@ async function run(
     },
   })
   return { code, out: out.join('\n'), err: err.join('\n') }
+}
+
+/** The lines for a status that has a reason, unless the change takes it away. */
+function statusSaid(change: object) {
+  const status = StatusBody.parse(statusBody({ ended: endedBody, ...change }))
+  return outcomeLines({ kind: 'status', status }, '0x')
 }
 
 const keyHex = fc
@@ -159,6 +168,7 @@ describe('arguments and environment', () => {
     [['guard', 'maybe'], 'Say guard on or guard off'],
     [['pay', 'on'], 'Only guard and buy take something after them.'],
     [['watch', '--until-renewals', '0'], 'whole number above 0'],
+    [['watch', '--ends-within', '1h'], 'whole number of seconds'],
     [['pay', '--sesame'], 'an option that this command does not know'],
   ] as const)('%j is a usage error', async ([line, message]) => {
     const { code, err } = await run(line)
@@ -180,6 +190,16 @@ describe('arguments and environment', () => {
     expect(outcomeLines({ ...outcome, errorName: 'Other' }, '0x')).toEqual([
       'The contract refuses: Other.',
     ])
+  })
+
+  test('A27: a status says why access has ended, or why calls are not served', () => {
+    expect(statusSaid({ hasAccess: false })[0]).toMatch(
+      /^No window is open for 0x.*\. Spent: since /,
+    )
+    expect(statusSaid({}).at(-1)).toBe(endedBody.sentence)
+    expect(statusSaid({ hasAccess: false, ended: null })[0]).toMatch(
+      /^No window is open for 0x\w+\.$/,
+    )
   })
 
   test('--help names the verbs, the variables and the exit codes', async () => {

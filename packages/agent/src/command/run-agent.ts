@@ -60,6 +60,8 @@ const USAGE = `tallystick-agent: pay once for access, and watch the window renew
   status [--for 0x…]               window, balance and calls; free
   watch [--until-renewals N] [--for 0x…]
                                    see the window count down and renew; ends after N renewals
+  watch --ends-within SECONDS      ends with code 7 when the paid time ends within SECONDS, or 8 when access has ended,
+                                   and says why
   cancel                           end renewals and get the rest of the balance back
   topup --hbar N [--for 0x…]       add to the balance of an open window
   guard on|off                     whether calls in the window must prove the agent's key; off, whoever knows the
@@ -75,7 +77,8 @@ ACCESS_CONTRACT, LEDGER_RPC_URL, LEDGER_CHAIN_ID, MIRROR_URL, NETWORK, RECEIPTS_
 about each payment). A key is never taken from an argument. buy needs the key, MIRROR_URL and NETWORK alone.
 
 Exit codes: 0 done, 1 refused or a dependency is down, 2 bad argument or variable, 3 a payment is needed and not
-allowed by a cap, 4 quota spent, 5 a payment is pending (do not pay again), 6 nothing to cancel, top up or watch`
+allowed by a cap, 4 quota spent, 5 a payment is pending (do not pay again), 6 nothing to cancel, top up or watch,
+7 the paid time ends within --ends-within, 8 access has ended`
 
 /** Appends evidence to a file that only its owner can read, one JSON object per line. */
 function keepIn(path: string): (evidence: PurchaseEvidence) => void {
@@ -145,11 +148,11 @@ async function runVerb(
   config: AgentConfig,
   run: AgentRun,
 ): Promise<ExitCode> {
-  const { isJson, untilRenewals, verb } = options
+  const { isJson, verb } = options
   const { clock, onInterrupt, output } = run
   const agent = openAgent(options, config, run)
   if (verb === 'watch') {
-    return await runWatch({ agent, clock, output, isJson, untilRenewals, onInterrupt })
+    return await runWatch({ ...options, agent, clock, output, onInterrupt })
   }
   const verbs: Readonly<Record<typeof verb, () => Promise<Outcome>>> = {
     pay: () => agent.access(),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AccessAgent } from '../access-agent.ts'
 import { type AccessStatus, StatusBody } from '../access-answers.ts'
-import { statusBody } from '../access-stand-in.fixture.ts'
+import { endedBody, statusBody } from '../access-stand-in.fixture.ts'
 import type { WindowChange } from '../window-watch.ts'
 import { EXIT, type ExitCode } from './output.ts'
 import { liveLine, runWatch } from './run-watch.ts'
@@ -17,7 +17,8 @@ const renewed = (renewals: number): WindowChange => ({
   periods: 1,
   renewals,
 })
-const gone: WindowChange = { kind: 'closed', status: status({ hasAccess: false }) }
+const ended = status({ hasAccess: false, ended: endedBody })
+const gone: WindowChange = { kind: 'closed', status: ended }
 
 type Watched = {
   readonly code: ExitCode
@@ -28,7 +29,12 @@ type Watched = {
 
 async function watched(
   changes: readonly WindowChange[],
-  options: { untilRenewals?: number; isJson?: boolean; isTerminal?: boolean } = {},
+  options: {
+    untilRenewals?: number
+    warnSeconds?: number
+    isJson?: boolean
+    isTerminal?: boolean
+  } = {},
 ): Promise<Watched> {
   const lines: string[] = []
   const drawn: string[] = []
@@ -50,6 +56,7 @@ async function watched(
     clock: { unixMs: () => 0, after: () => () => {} },
     isJson: options.isJson ?? false,
     untilRenewals: options.untilRenewals,
+    warnSeconds: options.warnSeconds,
     onInterrupt: (run) => {
       interrupt = run
     },
@@ -83,12 +90,44 @@ describe('watch', () => {
     expect(await watched([open, gone])).toMatchObject({ code: EXIT.done, isStopped: true })
   })
 
-  test('A26: a window that closes while money waits says what becomes of it', async () => {
-    const { lines } = await watched([open, gone])
-    expect(lines.at(-1)).toMatch(/^Closed: 9 HBAR wait for the offer now on sale\..*`cancel`/)
-    const spent = status({ hasAccess: false, balanceTinybar: '299999999' })
-    const { lines: said } = await watched([open, { kind: 'closed', status: spent }])
-    expect(said.at(-1)).toBe('Closed: no further period is paid for.')
+  test('A27: a window that closes, or whose quota is used up, says why', async () => {
+    const { lines } = await watched([open, gone, { kind: 'paused', status: ended }])
+    expect(lines.slice(-2)).toEqual([`Closed. ${endedBody.sentence}`, endedBody.sentence])
+  })
+
+  test('A27: --ends-within ends it with a code of its own before the end, with the price of a period', async () => {
+    const soon: WindowChange = { kind: 'ends-soon', status: status(), endsAtSeconds: 1_763_600_080 }
+    const { code, lines } = await watched([open, soon, gone], { warnSeconds: 100 })
+    expect(code).toBe(EXIT.endsSoon)
+    expect(lines.at(-1)).toMatch(
+      /^The paid time ends at .*\. A period more, until .*, costs 3 HBAR: topup --hbar 3$/,
+    )
+    const cancelled = { ...soon, status: status({ active: false }) }
+    const said = await watched([open, cancelled], { warnSeconds: 100 })
+    expect(said.lines.at(-1)).toMatch(/^The paid time ends at .*: it was cancelled\.$/)
+  })
+
+  test('A27: --ends-within ends it with another code once access has ended, with the reason', async () => {
+    const poll: WindowChange = { kind: 'status', status: ended }
+    const closing = await watched([open, poll, gone], { warnSeconds: 100 })
+    expect(closing.code).toBe(EXIT.ended)
+    expect(closing.lines.at(-1)).toBe(`Closed. ${endedBody.sentence}`)
+    const before = await watched([poll], { warnSeconds: 100 })
+    expect(before.code).toBe(EXIT.ended)
+    expect(before.lines[0]).toContain(endedBody.sentence)
+    const never = status({ hasAccess: false, expiresAt: 0 })
+    const none = await watched([{ kind: 'status', status: never }], { warnSeconds: 100 })
+    expect(none.code).toBe(EXIT.nothingThere)
+  })
+
+  test('A27: --json has the reason, the end and the price by the service’s own names', async () => {
+    const soon: WindowChange = { kind: 'ends-soon', status: ended, endsAtSeconds: 1_763_600_080 }
+    const { lines } = await watched([soon], { isJson: true })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      kind: 'ends-soon',
+      endsAt: 1_763_600_080,
+      status: { ended: endedBody },
+    })
   })
 
   test('away from a terminal a poll without news prints nothing', async () => {

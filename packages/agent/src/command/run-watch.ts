@@ -17,6 +17,8 @@ type WatchRun = {
   readonly isJson: boolean
   /** Ends after this many renewals; without it, only an interrupt ends it. */
   readonly untilRenewals: number | undefined
+  /** Ends when the paid time ends within so many seconds, or has ended. */
+  readonly warnSeconds: number | undefined
   /** Registers what to run at Ctrl-C. */
   readonly onInterrupt: (run: () => void) => void
 }
@@ -37,13 +39,25 @@ function changeLine(change: WindowChange): string | undefined {
     }
     case 'cancelled':
       return `Cancelled: it closes at ${until}.`
+    case 'paused':
+      return change.status.ended?.sentence
+    case 'ends-soon':
+      return endLine(change.status, change.endsAtSeconds)
     case 'closed':
-      break
+      return `Closed. ${change.status.ended?.sentence ?? ''}`.trim()
+    default:
+      return change satisfies never
   }
-  const { balanceTinybar, pricePerPeriodTinybar } = change.status
-  return balanceTinybar < pricePerPeriodTinybar
-    ? 'Closed: no further period is paid for.'
-    : `Closed: ${formatHbar(balanceTinybar)} wait for the offer now on sale. The next call opens a window from them if its terms are no worse; \`cancel\` gives them back.`
+}
+
+/** When the paid time ends, and what a period more costs. */
+function endLine(status: AccessStatus, endsAtSeconds: number): string {
+  const end = `The paid time ends at ${timeOfDay(endsAtSeconds)}`
+  if (!status.isActive) return `${end}: it was cancelled.`
+  const { periodSeconds, pricePerPeriodTinybar } = status
+  const [hbar] = formatHbar(pricePerPeriodTinybar).split(' ')
+  const until = timeOfDay(endsAtSeconds + periodSeconds)
+  return `${end}. A period more, until ${until}, costs ${hbar} HBAR: topup --hbar ${hbar}`
 }
 
 /** Whether a change is worth showing: while the service is down, every poll says the same. */
@@ -58,11 +72,19 @@ function withoutRepeats(): (change: WindowChange) => boolean {
 }
 
 /** How the watch ends after a change; undefined if it continues. */
-function ending(change: WindowChange, untilRenewals: number | undefined): ExitCode | undefined {
-  if (untilRenewals === undefined) return undefined
-  if (change.kind === 'renewed' && change.renewals >= untilRenewals) return EXIT.done
-  const isOver = change.kind === 'closed' || (change.kind === 'status' && !change.status.hasAccess)
-  return isOver ? EXIT.nothingThere : undefined
+function ending(
+  change: WindowChange,
+  options: Pick<WatchRun, 'untilRenewals' | 'warnSeconds'> & { readonly isFirst: boolean },
+): ExitCode | undefined {
+  const { isFirst, untilRenewals, warnSeconds } = options
+  if (change.kind === 'ends-soon') return EXIT.endsSoon
+  if (change.kind === 'renewed')
+    return change.renewals >= (untilRenewals ?? Number.POSITIVE_INFINITY) ? EXIT.done : undefined
+  // Later polls show an end as `closed`, which has the reason.
+  const isNone = change.kind === 'status' && isFirst && !change.status.hasAccess
+  if (change.kind !== 'closed' && !isNone) return undefined
+  if (warnSeconds === undefined) return untilRenewals === undefined ? undefined : EXIT.nothingThere
+  return change.status.expiresAtSeconds > 0 ? EXIT.ended : EXIT.nothingThere
 }
 
 type Screen = { show(change: WindowChange): void; end(): void }
@@ -101,7 +123,10 @@ function lineScreen(run: WatchRun): Screen {
   }
 }
 
-/** Watches until an interrupt, or with `untilRenewals` until that many renewals are seen or the window has closed. */
+/**
+ * Watches until an interrupt, with `untilRenewals` until that many renewals are seen or the window has closed, and with
+ * `warnSeconds` until the paid time ends soon or has ended.
+ */
 export function runWatch(run: WatchRun): Promise<ExitCode> {
   const screen: Screen = run.isJson
     ? { show: (change) => run.output.print(jsonLine(change)), end: () => {} }
@@ -116,12 +141,14 @@ export function runWatch(run: WatchRun): Promise<ExitCode> {
       resolve(code)
     }
     const isNews = withoutRepeats()
+    let isFirst = true
     const stop = run.agent.watch((change) => {
       if (isOver) return
       if (isNews(change)) screen.show(change)
-      const code = ending(change, run.untilRenewals)
+      const code = ending(change, { ...run, isFirst })
+      isFirst &&= change.kind !== 'status'
       if (code !== undefined) finish(code)
-    })
+    }, run)
     run.onInterrupt(() => finish(EXIT.done))
   })
 }

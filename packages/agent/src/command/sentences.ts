@@ -268,13 +268,8 @@ export function statusLines(status: AccessStatus): readonly string[] {
   const { usage } = status
   const price = `${formatHbar(status.pricePerPeriodTinybar)} for ${status.periodSeconds} s`
   if (!status.hasAccess) {
-    const rest =
-      status.balanceTinybar > 0n ? ` ${formatHbar(status.balanceTinybar)} are left of it.` : ''
-    const past =
-      status.expiresAtSeconds > 0
-        ? ` The last one closed at ${timeOfDay(status.expiresAtSeconds)}.`
-        : ''
-    return [`No window is open for ${status.agent}.${past}${rest}`, `A period costs ${price}.`]
+    const because = status.ended === null ? '' : ` ${status.ended.sentence}`
+    return [`No window is open for ${status.agent}.${because}`, `A period costs ${price}.`]
   }
   const renewal = ZERO_ADDRESS.test(status.nextRenewalSchedule)
     ? 'no renewal is armed'
@@ -287,5 +282,6 @@ export function statusLines(status: AccessStatus): readonly string[] {
     usage === null
       ? 'The calls used cannot be read at the moment.'
       : `${usage.callsUsed} of ${counted(usage.callsAllowed, 'call')} used, ${usage.callsRemaining} left.`,
+    ...(status.ended === null ? [] : [status.ended.sentence]),
   ]
 }

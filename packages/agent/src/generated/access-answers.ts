@@ -55,6 +55,31 @@ export const usageSchema = z.object({
   resetsAt: unixSeconds.describe('When this quota ends; 0 without an open window.'),
 })
 
+const endedSchema = z
+  .object({
+    why: z
+      .enum(['spent', 'cancelled', 'paused'])
+      .describe(
+        'spent: the balance pays for no period. cancelled: by the agent. paused: the quota is used up, or money waits.',
+      ),
+    since: unixSeconds
+      .nullable()
+      .describe(
+        'When the last paid window closed, Unix seconds; null for a quota that is used up.',
+      ),
+    sentence: z.string().describe('The same for people, times in UTC.'),
+    purchase: z
+      .object({
+        amountTinybar: tinybar,
+        amountHbar: z.string(),
+        periods: z.int(),
+        until: unixSeconds.describe('Unix seconds; at least so long, if it is paid now.'),
+      })
+      .nullable()
+      .describe('What one payment costs and buys; null if none is taken.'),
+  })
+  .meta({ id: 'Ended', description: 'Why calls are not served any more.' })
+
 export const statusSchema = z
   .object({
     agent: z.string(),
@@ -73,6 +98,9 @@ export const statusSchema = z
       .nullable()
       .describe('Further renewals that the seller’s gas reserve can arm, each for a whole slot.'),
     usage: usageSchema.nullable().describe('Metered usage of this period, as the contract has it.'),
+    ended: endedSchema
+      .nullable()
+      .describe('Null while calls are served, and for who never had a window.'),
     unavailable: z
       .array(z.string())
       .describe('Names of the fields that are null because a read did not answer.'),
@@ -88,6 +116,7 @@ export const paymentRequiredSchema = z
       .string()
       .optional()
       .describe('Why nobody should buy for this `agent`, and the right address if there is one.'),
+    ended: endedSchema.optional().describe('Why the window that this `agent` had has ended.'),
     omitted: z
       .array(z.string())
       .optional()
@@ -158,5 +187,6 @@ export const accessErrorSchema = z.looseObject({
 
 export type Subscription = z.infer<typeof subscriptionSchema>
 export type AccessGranted = z.infer<typeof accessGrantedSchema>
+export type Ended = z.infer<typeof endedSchema>
 export type Usage = z.infer<typeof usageSchema>
 export type Status = z.infer<typeof statusSchema>

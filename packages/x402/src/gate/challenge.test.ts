@@ -31,6 +31,14 @@ describe('X2: a challenge', () => {
   })
 })
 
+test('A27: facts of the seller’s own stand beside the error, replace nothing of x402’s, and pass the official schema', () => {
+  const beside = { ended: { why: 'spent' }, accepts: [], notice: undefined }
+  const body = JSON.parse(buildChallenge({ ...terms, beside }, 'payment_required').body)
+  expect(Object.keys(body)).not.toContain('notice')
+  expect(body).toMatchObject({ ended: { why: 'spent' }, accepts: [{ scheme: 'exact' }] })
+  expect(parsePaymentRequired(body)).toMatchObject({ success: true })
+})
+
 test('X3: an accepts entry is the full v2 shape plus price', () => {
   expect(JSON.parse(buildChallenge(terms, 'payment_required').body)).toMatchObject({
     accepts: [

@@ -28,8 +28,8 @@ export type PaymentTerms = {
   readonly resource: PaidResource
   /** How to make the call and what it answers, for agents and catalogues. */
   readonly discovery?: ResourceDiscovery | undefined
-  /** Tells a person what to know before paying, in a sentence: sent beside `error`. */
-  readonly notice?: string | undefined
+  /** Facts of the seller's own to know before paying, sent beside `error`. Official clients leave them alone. */
+  readonly beside?: Readonly<Record<string, unknown>> | undefined
   /** Clients may name their requests (`payment-identifier`). Only for jobs that keep their answers. */
   readonly takesIdentifier?: true | undefined
 }
@@ -70,7 +70,7 @@ export function buildChallenge(
   const { byError } = rendered
   const cached = byError.get(error)
   if (cached !== undefined) return cached
-  const { notice, requirements, resource } = terms
+  const { beside, requirements, resource } = terms
   const accepts = requirements.map((requirement) => {
     const { amount, asset } = requirement
     return { ...requirement, price: { asset, amount } }
@@ -82,7 +82,7 @@ export function buildChallenge(
     return encodeChallenge({
       x402Version: 2,
       error,
-      notice,
+      ...beside,
       omitted,
       resource,
       accepts,

@@ -25,6 +25,7 @@ import {
 import type { AgentGuard, GuardedCall } from './agent-guard.ts'
 import type { AgentHolder } from './agent-holder.ts'
 import { createAgentLock } from './agent-lock.ts'
+import { endedAccess } from './ended-access.ts'
 import {
   type PreparedPurchase,
   type PurchaseAnswer,
@@ -117,7 +118,7 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if ('retryAfterSeconds' in room) return tooMany(deps, 'address', room.retryAfterSeconds)
     const window = await readWindow(deps, agent, payment).finally(room.leave)
     if (window.isOpen) return serveFromWindow(deps, call, window)
-    if (payment === undefined) return challenge(deps, agent, { error: 'payment_required' })
+    if (payment === undefined) return challenge(deps, agent, { error: 'payment_required', window })
     const terms = await deps.terms.accepted()
     if (terms.requirements.length === 0) return { kind: 'refused', error: 'no_fee_payer' }
     // Before the lock, so that an invalid payment cannot delay the agent's own.
@@ -125,12 +126,12 @@ export function createCallAccess(deps: CallAccessDeps): CallAccess {
     if (admission.kind === 'challenged') {
       const { error } = admission
       deps.report({ kind: 'payment-refused', reason: error })
-      return challenge(deps, agent, { error })
+      return challenge(deps, agent, { error, window })
     }
     // A payment that landed without the gate would buy for nobody, too: its credit is refunded (A24).
     if (admission.kind === 'admitted' && (await deps.holder.find(agent)) !== undefined) {
       deps.report({ kind: 'payment-refused', reason: 'agent_unheld' })
-      return challenge(deps, agent, { error: 'agent_unheld' })
+      return challenge(deps, agent, { error: 'agent_unheld', window })
     }
     const isOwn = admission.kind === 'admitted' && admission.payment.payerEvmAddress === agent
     return lockAgent({ agent, isOwn, payment }, async (hasWaited) => {
@@ -272,7 +273,7 @@ type Refusal = { readonly error: ChallengeError; readonly settlement?: Settlemen
 async function challenge(
   deps: CallAccessDeps,
   agent: Hex,
-  { error, settlement }: Refusal,
+  { error, settlement, window }: Refusal & { readonly window: ReadWindow },
 ): Promise<AccessOutcome> {
   if (deps.gate.isPending(agent) || deps.sweep.isPending(agent)) return pending()
   const stop = await deps.stops.find()
@@ -284,7 +285,13 @@ async function challenge(
   if (retryAfterSeconds !== undefined)
     return { kind: 'refused', error: 'facilitator_turns_away', retryAfterSeconds }
   const notice = await deps.holder.explain(agent)
-  return { kind: 'challenged', error, terms: notice ? { ...terms, notice } : terms, settlement }
+  const offer = deps.contract.knownOffers().at(-1)
+  const nowSeconds = ledgerSeconds(deps.clock)
+  const ended = endedAccess(window, { ...deps, callsRemaining: 0, offer, nowSeconds })
+  // Who never had a window gets the challenge that is built once for all.
+  const isPlain = notice === undefined && ended === null
+  const explained = isPlain ? terms : { ...terms, beside: { notice, ended: ended ?? undefined } }
+  return { kind: 'challenged', error, terms: explained, settlement }
 }
 
 /** A read this old shows as much as a new one, milliseconds: reads lag behind other replicas by seconds. */
@@ -303,7 +310,9 @@ async function refuse(
   const recent =
     refusal.settlement === undefined ? subscriptions.known(call.agent, SAME_READ_MS) : undefined
   const window = recent ?? (await subscriptions.read(call.agent))
-  return window.isOpen ? serveFromWindow(deps, call, window) : challenge(deps, call.agent, refusal)
+  return window.isOpen
+    ? serveFromWindow(deps, call, window)
+    : challenge(deps, call.agent, { ...refusal, window })
 }
 
 async function sell(
@@ -355,7 +364,7 @@ async function declinedOutcome(
     case 'window-open':
       return serveFromWindow(deps, call, declined.window)
     case 'memo-names-another-agent':
-      return challenge(deps, agent, { error: 'payment_memo_mismatch' })
+      return refuse(deps, call, { error: 'payment_memo_mismatch' })
     case 'already-used':
       return refuse(deps, call, { error: 'payment_already_used' })
     case 'refused': {

@@ -39,6 +39,7 @@ describe('200', () => {
       nextRenewalSchedule: ZERO,
       renewalsReserveCanArm: 7,
       usage: { callsUsed: 0, callsAllowed: 20, callsRemaining: 0, resetsAt: 0 },
+      ended: null,
       unavailable: [],
       now: START_SECONDS,
     })
