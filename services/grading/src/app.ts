@@ -89,7 +89,9 @@ export function createGradingApp(deps: GradingAppDeps): Promise<ServiceApp> {
           { path: '/mcp', supportedProtocolVersions: [...LEGACY_REVISIONS, MODERN_REVISION] },
         ],
       })
-      addPageRoutes(scope, readPageFiles(deps.pages))
+      const hasAudit = async (receipt: string): Promise<boolean> =>
+        (await deps.grader.auditText(receipt)) !== undefined
+      addPageRoutes(scope, readPageFiles(deps.pages, hasAudit))
     },
   })
 }

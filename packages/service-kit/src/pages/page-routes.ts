@@ -16,6 +16,11 @@ export type PageFile = {
   readonly etag: string
   /** Whether its path carries a secret, which no log may name. */
   readonly hasSecretPath?: boolean
+  /** For a path with parameters at which there may be nothing: what is sent then, with 404. */
+  readonly missing?: {
+    readonly body: string
+    isMissing(parameters: Readonly<Record<string, string>>): Promise<boolean>
+  }
 }
 
 /** Content types of the files that make up pages. */
@@ -64,18 +69,21 @@ const PLAIN_POLICY = pagePolicy()
 const SCHEMA = { exposeHeadRoute: true, schema: { hide: true } }
 const SECRET = { ...SCHEMA, config: { hasSecretPath: true } }
 
-function sendFile(
+async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
   { file, policy }: { readonly file: PageFile; readonly policy: string },
-): FastifyReply {
+): Promise<FastifyReply> {
   void reply.headers({
-    etag: file.etag,
     // Requested every time, and answered 304 while nothing has changed.
     'cache-control': 'no-cache',
     'content-security-policy': policy,
     'referrer-policy': 'no-referrer',
   })
+  const { missing } = file
+  if (await missing?.isMissing(request.params as Readonly<Record<string, string>>))
+    return reply.code(404).type(file.contentType).send(missing?.body)
+  void reply.header('etag', file.etag)
   if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
   return reply.type(file.contentType).send(file.body)
 }

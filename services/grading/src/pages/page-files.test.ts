@@ -9,7 +9,8 @@ const options = {
   baseUrl: 'https://grading.test',
   asset: X_LAYER_USDT0,
 } as const
-const files = readPageFiles(options)
+const nowhere = async () => false
+const files = readPageFiles(options, nowhere)
 const bodies = new Map(files.flatMap(({ paths, body }) => paths.map((path) => [path, body])))
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url))
 const pages = files.filter(({ contentType }) => contentType.startsWith('text/html'))
@@ -62,7 +63,7 @@ describe('what is served', () => {
   it('fills every placeholder of a page, and escapes the values', () => {
     expect(pages).toHaveLength(6)
     expect(pages.filter(({ body }) => body.includes('{{'))).toEqual([])
-    const odd = readPageFiles({ ...options, baseUrl: 'https://a.test/"><b>$&' })
+    const odd = readPageFiles({ ...options, baseUrl: 'https://a.test/"><b>$&' }, nowhere)
     const home = odd.find(({ paths }) => paths.includes('/'))
     expect(home?.body).toContain(
       'curl -i -X POST https://a.test/&quot;&gt;&lt;b&gt;$&amp;/api/grade',

@@ -8,6 +8,7 @@ import {
   html,
   type Page,
   type PageFile,
+  pageFrame,
 } from '@tallystick/service-kit/pages'
 import type { EvmAsset } from '@tallystick/x402/evm'
 import type { SaleKind } from '../routes/sale-job.ts'
@@ -72,8 +73,11 @@ const tryFacts = ({ asset, rpcUrl = '' }: PagesOptions): Readonly<Record<string,
   'payment-rpcUrl': rpcUrl,
 })
 
-/** Reads everything; `{{…}}` in a page becomes the value of that name. */
-export function readPageFiles(options: PagesOptions): readonly PageFile[] {
+/** Reads everything; `{{…}}` in a page becomes the value of that name. `hasAudit` says whether a receipt is an audit's. */
+export function readPageFiles(
+  options: PagesOptions,
+  hasAudit: (receipt: string) => Promise<boolean>,
+): readonly PageFile[] {
   const values = placeValues(options)
   const example = { 'example-card': JSON.stringify(exampleCard()) }
   const page = (
@@ -120,6 +124,15 @@ export function readPageFiles(options: PagesOptions): readonly PageFile[] {
         lead: 'Raw return beside the Sharp Score, with every card they are made of. Whoever has this address can read it and check it.',
       }),
       hasSecretPath: true,
+      missing: {
+        body: pageFrame({
+          ...FRAME,
+          title: 'No audit – Tallystick grading',
+          heading: 'No audit here',
+          lead: 'There is no audit under this address: a character of its receipt may be missing.',
+        }).toString(),
+        isMissing: async ({ receipt = '' }) => !(await hasAudit(receipt)),
+      },
     },
     framedPage(['/method'], { ...FRAME, ...methodPage() }),
     ...browserModules({

@@ -139,10 +139,10 @@ describe.skipIf(cannotRunReason !== undefined)(
         expect(width).toBeLessThanOrEqual(390)
       })
 
-      it('an address without an audit says so', async () => {
-        const page = await site.visit('/audit/none')
-        await expect.poll(() => text(page, '#state'), WAIT).toContain('There is no audit')
+      it('an address without an audit says so, without a script', async () => {
+        const page = await site.visit('/audit/none', { javaScriptEnabled: false })
         site.forgive()
+        expect(await text(page, 'main')).toContain('There is no audit under this address')
       })
     })
 

@@ -170,6 +170,11 @@ test('an audit has a receipt of its own: whoever has it reads the same audit, fr
   expect((await fixture.app.inject(`/api/picks/${audit.receipt}`)).statusCode).toBe(404)
   const card = (await buy(4)).json()
   expect((await fixture.app.inject(`/api/audits/${card.receipt}`)).statusCode).toBe(404)
+  const pages = [audit.receipt, card.receipt, 'none'].map((receipt) =>
+    fixture.app.inject(`/audit/${receipt}`),
+  )
+  const statuses = (await Promise.all(pages)).map(({ statusCode }) => statusCode)
+  expect(statuses).toEqual([200, 404, 404])
   await upload({
     events: [
       {

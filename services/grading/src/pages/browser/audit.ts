@@ -70,7 +70,6 @@ async function check(audit: AuditAnswer): Promise<void> {
 
 async function show(): Promise<void> {
   const answer = await fetchInTime(path)
-  if (answer.status === 404) return put('state', 'There is no audit under this address.')
   if (!answer.ok) throw new NotAnswered(answer.status)
   const audit = (await answer.json()) as AuditAnswer
   put(
