@@ -14,11 +14,15 @@ contract TokenService {
     int64 internal constant NOT_SUPPORTED = 13;
     int64 internal constant INVALID_ACCOUNT_ID = 15;
     int64 internal constant SUCCESS = 22;
+    int64 internal constant ACCOUNT_FROZEN_FOR_TOKEN = 165;
     int64 internal constant INVALID_TOKEN_ID = 167;
+    int64 internal constant ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN = 176;
     int64 internal constant INSUFFICIENT_TOKEN_BALANCE = 178;
+    int64 internal constant TOKEN_WAS_DELETED = 179;
     int64 internal constant TOKEN_NOT_ASSOCIATED_TO_ACCOUNT = 184;
     int64 internal constant TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT = 194;
     int64 internal constant NO_REMAINING_AUTOMATIC_ASSOCIATIONS = 262;
+    int64 internal constant TOKEN_IS_PAUSED = 265;
     int64 internal constant SPENDER_DOES_NOT_HAVE_ALLOWANCE = 292;
     int64 internal constant AMOUNT_EXCEEDS_ALLOWANCE = 293;
     int64 internal constant SPENDER_ACCOUNT_SAME_AS_OWNER = 288;
@@ -33,11 +37,18 @@ contract TokenService {
         address canonical;
         /// 0 if nothing is known, 1 for any number of automatic associations, otherwise their number plus 2.
         uint64 room;
+        /// Why it takes nothing in the EVM, where nobody else signs: a response code, or 0.
+        int32 refusal;
     }
 
     struct Token {
         bool exists;
         bool hasFees;
+        bool isPaused;
+        bool isDeleted;
+        /// Whether nobody holds it before its KYC key, or its freeze key, agrees.
+        bool needsGrant;
+        bool startsFrozen;
         uint8 decimals;
         uint64 totalSupply;
         string name;
@@ -47,6 +58,8 @@ contract TokenService {
     struct Relation {
         bool isAssociated;
         bool isAutomatic;
+        bool isFrozen;
+        bool isGranted;
         uint64 balance;
     }
 
@@ -72,7 +85,7 @@ contract TokenService {
     mapping(address account => uint256) internal _automaticCount;
 
     /// @notice What an account holds from now on. The mirror node learns it from here.
-    event Held(address token, address account, uint64 balance, bool isAutomatic, bool isApproved);
+    event Held(address token, address account, Relation relation, bool isApproved);
 
     modifier onlyInPlace() {
         if (address(this) != address(0x167)) _consumeAllGas();
@@ -187,19 +200,43 @@ contract TokenService {
     function create(address token, Token calldata facts, address[] calldata holders) external onlyNetwork {
         _tokens[token] = facts;
         for (uint256 i = 0; i < holders.length; ++i) {
-            _relations[token][holders[i]].isAssociated = true;
+            Relation storage relation = _begin(token, holders[i]);
+            if (i == 0) (relation.isFrozen, relation.isGranted) = (false, true);
             _add(token, holders[i], i == 0 ? facts.totalSupply : 0);
         }
+    }
+
+    /// @notice Pauses a token, or lets it move again.
+    function pause(address token, bool isPaused) external onlyNetwork {
+        if (_tokens[token].isDeleted) _refuse(TOKEN_WAS_DELETED);
+        _tokens[token].isPaused = isPaused;
+    }
+
+    /// @notice Ends a token.
+    function remove(address token) external onlyNetwork {
+        _requireUsable(token);
+        _tokens[token].isDeleted = true;
+    }
+
+    /// @notice Freezes an account for a token, or thaws it.
+    function freeze(address token, address account, bool isFrozen) external onlyNetwork {
+        _change(token, account).isFrozen = isFrozen;
+        _add(token, _canonical(account), 0);
+    }
+
+    /// @notice Grants an account a token's KYC, or takes it back.
+    function grant(address token, address account, bool isGranted) external onlyNetwork {
+        _change(token, account).isGranted = isGranted;
+        _add(token, _canonical(account), 0);
     }
 
     /// @notice Associates an account with tokens.
     function associate(address account, address[] calldata tokens) external onlyNetwork {
         account = _canonical(account);
         for (uint256 i = 0; i < tokens.length; ++i) {
-            if (!_tokens[tokens[i]].exists) _refuse(INVALID_TOKEN_ID);
-            Relation storage relation = _relations[tokens[i]][account];
-            if (relation.isAssociated) _refuse(TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT);
-            relation.isAssociated = true;
+            _requireUsable(tokens[i]);
+            if (_relations[tokens[i]][account].isAssociated) _refuse(TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT);
+            _begin(tokens[i], account);
             _add(tokens[i], account, 0);
         }
     }
@@ -227,6 +264,8 @@ contract TokenService {
         if (_tokens[token].hasFees) _refuse(NOT_SUPPORTED);
         if (amount > uint64(type(int64).max)) _refuse(INSUFFICIENT_TOKEN_BALANCE);
         from = _canonical(from);
+        int64 refusal = _accounts[_canonical(to)].refusal;
+        if (refusal != 0) _refuse(refusal);
         int64 signed = int64(uint64(amount));
         Line[] memory lines = new Line[](2);
         lines[0] = Line(token, from, -signed, from == caller ? address(0) : caller);
@@ -236,46 +275,75 @@ contract TokenService {
 
     function _move(Line[] memory lines) private {
         for (uint256 i = 0; i < lines.length; ++i) {
+            lines[i].account = _canonical(lines[i].account);
+            _requireUsable(lines[i].token);
+            if (lines[i].spender != address(0)) _spend(lines[i]);
+            _requireHolder(lines[i].token, lines[i].account);
+        }
+        for (uint256 i = 0; i < lines.length; ++i) {
             Line memory line = lines[i];
-            line.account = _canonical(line.account);
-            if (!_tokens[line.token].exists) _refuse(INVALID_TOKEN_ID);
             if (line.amount < 0) _take(line);
-            else _give(line);
+            else _add(line.token, line.account, uint64(line.amount));
         }
         _log(lines);
+    }
+
+    function _spend(Line memory line) private {
+        uint64 amount = uint64(-line.amount);
+        uint256 left = _allowances[line.token][line.account][line.spender];
+        if (left == 0) _refuse(SPENDER_DOES_NOT_HAVE_ALLOWANCE);
+        if (left < amount) _refuse(AMOUNT_EXCEEDS_ALLOWANCE);
+        _allowances[line.token][line.account][line.spender] = left - amount;
+    }
+
+    function _requireUsable(address token) private view {
+        Token storage facts = _tokens[token];
+        if (!facts.exists) _refuse(INVALID_TOKEN_ID);
+        if (facts.isDeleted) _refuse(TOKEN_WAS_DELETED);
+        if (facts.isPaused) _refuse(TOKEN_IS_PAUSED);
+    }
+
+    /// @dev The relation of an account that is to be frozen, or granted something.
+    function _change(address token, address account) private view returns (Relation storage relation) {
+        _requireUsable(token);
+        relation = _relations[token][_canonical(account)];
+        if (!relation.isAssociated) _refuse(TOKEN_NOT_ASSOCIATED_TO_ACCOUNT);
+    }
+
+    /// @dev An account that may give and take a token: one that takes its first is associated with it, if it has room.
+    function _requireHolder(address token, address account) private {
+        Relation storage relation = _relations[token][account];
+        if (!relation.isAssociated) {
+            uint256 max = _associationsMax(account);
+            if (max == 0) _refuse(TOKEN_NOT_ASSOCIATED_TO_ACCOUNT);
+            if (_automaticCount[account] >= max) _refuse(NO_REMAINING_AUTOMATIC_ASSOCIATIONS);
+            ++_automaticCount[account];
+            _begin(token, account).isAutomatic = true;
+            if (!relation.isGranted) _refuse(ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN);
+        }
+        if (relation.isFrozen) _refuse(ACCOUNT_FROZEN_FOR_TOKEN);
+        if (!relation.isGranted) _refuse(ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN);
+    }
+
+    function _begin(address token, address account) private returns (Relation storage relation) {
+        relation = _relations[token][account];
+        relation.isAssociated = true;
+        relation.isFrozen = _tokens[token].startsFrozen;
+        relation.isGranted = !_tokens[token].needsGrant;
     }
 
     function _take(Line memory line) private {
         uint64 amount = uint64(-line.amount);
         Relation storage relation = _relations[line.token][line.account];
-        if (line.spender != address(0)) {
-            uint256 left = _allowances[line.token][line.account][line.spender];
-            if (left == 0) _refuse(SPENDER_DOES_NOT_HAVE_ALLOWANCE);
-            if (left < amount) _refuse(AMOUNT_EXCEEDS_ALLOWANCE);
-            _allowances[line.token][line.account][line.spender] = left - amount;
-        }
-        if (!relation.isAssociated) _refuse(TOKEN_NOT_ASSOCIATED_TO_ACCOUNT);
         if (relation.balance < amount) _refuse(INSUFFICIENT_TOKEN_BALANCE);
         relation.balance -= amount;
-        emit Held(line.token, line.account, relation.balance, relation.isAutomatic, line.spender != address(0));
-    }
-
-    function _give(Line memory line) private {
-        Relation storage relation = _relations[line.token][line.account];
-        if (!relation.isAssociated) {
-            uint256 max = _associationsMax(line.account);
-            if (max == 0) _refuse(TOKEN_NOT_ASSOCIATED_TO_ACCOUNT);
-            if (_automaticCount[line.account] >= max) _refuse(NO_REMAINING_AUTOMATIC_ASSOCIATIONS);
-            ++_automaticCount[line.account];
-            (relation.isAssociated, relation.isAutomatic) = (true, true);
-        }
-        _add(line.token, line.account, uint64(line.amount));
+        emit Held(line.token, line.account, relation, line.spender != address(0));
     }
 
     function _add(address token, address account, uint64 amount) private {
         Relation storage relation = _relations[token][account];
         relation.balance += amount;
-        emit Held(token, account, relation.balance, relation.isAutomatic, false);
+        emit Held(token, account, relation, false);
     }
 
     function _allow(Allowance memory wanted) private {

@@ -8,7 +8,7 @@ import { callEvm } from '../ledger/evm-call.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { LedgerFile } from '../ledger/ledger-file.ts'
 import { toBigInt } from '../ledger/signed-transaction.ts'
-import { type CustomFee, TOKEN_KEYS } from '../ledger/token.ts'
+import { type CustomFee, type Renewal, TOKEN_KEYS } from '../ledger/token.ts'
 import { runningHash } from '../ledger/topic.ts'
 import {
   accountId,
@@ -103,6 +103,7 @@ export const CONTENT_QUERIES = {
         ...(topic.adminKey && { adminKey: toProtoKey(topic.adminKey) }),
         ...(topic.submitKey && { submitKey: toProtoKey(topic.submitKey) }),
         ...NEVER,
+        ...renewalInfo(topic.renewal),
       }
       return { topicID, topicInfo }
     },
@@ -150,13 +151,22 @@ export const CONTENT_QUERIES = {
       ...Object.fromEntries(
         TOKEN_KEYS.flatMap((key) => (keys[key] ? [[`${key}Key`, toProtoKey(keys[key])]] : [])),
       ),
-      defaultFreezeStatus: keys.freeze === null ? 0 : 2,
+      defaultFreezeStatus: keys.freeze === null ? 0 : token.startsFrozen ? 1 : 2,
+      defaultKycStatus: keys.kyc === null ? 0 : 2,
+      pauseStatus: keys.pause === null ? 0 : token.isPaused ? 1 : 2,
+      deleted: token.isDeleted,
       customFees: token.fees.map(toProtoFee),
       expiry: NEVER.expirationTime,
+      ...renewalInfo(token.renewal),
     }
     return { tokenInfo }
   }),
 }
+
+const renewalInfo = ({ account, periodSeconds }: Renewal) => ({
+  ...(account && { autoRenewAccount: accountId(account.number) }),
+  autoRenewPeriod: { seconds: Long.fromNumber(periodSeconds) },
+})
 
 const long = (amount: bigint): Long => Long.fromString(amount.toString())
 

@@ -1,6 +1,7 @@
 // What consensus does with a native transaction: it always charges the fee, then does all of it or nothing.
 
 import { type Address, bytesToHex, type Hex, numberToHex } from 'viem'
+import type { Signatures, TransactionSignature } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import { type AssessedFee, FEE_SHORT } from '../ledger/custom-fees.ts'
 import { entityId } from '../ledger/entity-id.ts'
@@ -30,9 +31,10 @@ import { planAccountCreate, planAccountDelete, planAccountUpdate } from './plan-
 import { planFileChange, planFileCreate } from './plan-file.ts'
 import { planScheduleCreate, planScheduleSign } from './plan-schedule.ts'
 import { planAllowances, planTokenAssociate, planTokenCreate } from './plan-token.ts'
+import { planFreeze, planGrant, planPause, planTokenDelete } from './plan-token-change.ts'
 import { planTopicCreate, planTopicMessage } from './plan-topic.ts'
 import { completeAccount, planTransfer } from './plan-transfer.ts'
-import { feeTinybar, hasSigned } from './precheck-transaction.ts'
+import { associationsTinybar, feeTinybar, hasSigned } from './precheck-transaction.ts'
 import { type EvmContent, readEvmTransaction, runsCode } from './read-evm-transaction.ts'
 
 /**
@@ -55,7 +57,9 @@ export async function handleTransaction(
   completeAccount(payer, transaction.signed)
   const plan = forced ?? (await planned(ledger, { transaction, payer }))
   const wanted = feeTinybar(ledger, content)
-  const fee = wanted < transaction.maxFeeTinybar ? wanted : transaction.maxFeeTinybar
+  const offered = wanted < transaction.maxFeeTinybar ? wanted : transaction.maxFeeTinybar
+  const associations = typeof plan === 'string' ? 0 : (plan.associations ?? 0)
+  const fee = offered + associationsTinybar(ledger, associations)
   const [balance = fee] = typeof plan === 'string' ? await ledger.evm.balances([payer.address]) : []
   const charged = balance < fee ? balance : fee
   const done: Done = typeof plan === 'string' ? { moves: [] } : await plan.apply(consensusNs)
@@ -90,7 +94,13 @@ export async function handleTransaction(
     signedSchedule: done.signedSchedule,
     customFees: typeof plan === 'string' ? undefined : plan.customFees,
     ...tokens,
-    transfers: transfersOf(new Map([...net].map(([address, change]) => [idOf(address), change]))),
+    transfers: transfersOf(
+      new Map([...net].map(([address, change]) => [idOf(address), change])),
+      (typeof plan === 'string' ? [] : (plan.approved ?? [])).map(([address, change]) => [
+        idOf(address),
+        change,
+      ]),
+    ),
   }
   ledger.records.add(record)
   const waiting = ledger.waiting.byNumber.get(done.created?.scheduleID ?? done.signedSchedule ?? 0)
@@ -220,7 +230,29 @@ function submissionOf(transaction: SignedTransaction): Submission {
   }
 }
 
-async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | Plan> {
+/** Those of the signatures that a scheduled transaction needs, whoever else has signed it. */
+async function findNeeded(
+  ledger: Ledger,
+  waiting: WaitingTransaction,
+  signatures: readonly TransactionSignature[],
+): Promise<TransactionSignature[]> {
+  const { payer } = waiting
+  const used = new Set<TransactionSignature>()
+  const signed: Signatures = Object.assign([...signatures], { used })
+  hasSigned(payer, signed)
+  const transaction = { ...waiting.transaction, content: scheduledContent(waiting), signed }
+  await planned(ledger, { transaction, payer })
+  return signatures.filter((signature) => used.has(signature))
+}
+
+async function planned(
+  ledger: Ledger,
+  who: Omit<PlanRequest, 'findNeeded'>,
+): Promise<Status | Plan> {
+  const request: PlanRequest = {
+    ...who,
+    findNeeded: (waiting, signatures) => findNeeded(ledger, waiting, signatures),
+  }
   const { payer, transaction } = request
   const { content } = transaction
   if (runsCode(content)) throw new Error(`${content.kind} has no plan`)
@@ -238,7 +270,7 @@ async function planned(ledger: Ledger, request: PlanRequest): Promise<Status | P
     if (isFeeShort) return FEE_SHORT
     if (judged !== 'OK') return judged
   }
-  const fee = feeTinybar(ledger, content)
+  const fee = feeTinybar(ledger, content) + associationsTinybar(ledger, plan.associations ?? 0)
   const net = netOf([...feeMoves(payer, fee), ...plan.moves])
   const short = [...(await balancesAfter(ledger, net))].find(([, after]) => after < 0n)
   if (short === undefined) return plan
@@ -276,6 +308,13 @@ const PLANNERS: {
   scheduleSign: planScheduleSign,
   tokenAssociate: planTokenAssociate,
   tokenCreation: planTokenCreate,
+  tokenDeletion: planTokenDelete,
+  tokenFreeze: planFreeze(true),
+  tokenGrantKyc: planGrant(true),
+  tokenPause: planPause(true),
+  tokenRevokeKyc: planGrant(false),
+  tokenUnfreeze: planFreeze(false),
+  tokenUnpause: planPause(false),
 }
 
 function feeMoves(payer: Entity, tinybar: bigint): Move[] {

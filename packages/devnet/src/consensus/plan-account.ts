@@ -38,7 +38,8 @@ export function planAccountCreate(
   const balance = toBigInt(message.initialBalance)
   if (balance < 0n) return 'INVALID_INITIAL_BALANCE'
   if (isMemoTooLong(message.memo ?? '')) return 'MEMO_TOO_LONG'
-  if (message.receiverSigRequired === true) return 'NOT_SUPPORTED'
+  const isReceiverSigRequired = message.receiverSigRequired === true
+  if (isReceiverSigRequired && !isSignedBy(key, transaction.signed)) return 'INVALID_SIGNATURE'
   const maxAutoAssociations = message.maxAutomaticTokenAssociations ?? 0
   if (maxAutoAssociations < -1) return 'INVALID_MAX_AUTO_ASSOCIATIONS'
   return {
@@ -46,7 +47,7 @@ export function planAccountCreate(
     apply(createdNs) {
       const known = alias.length === 0 ? {} : { address, alias }
       const created = ledger.accounts.create({ ...known, key, createdNs, maxAutoAssociations })
-      created.memo = message.memo ?? ''
+      Object.assign(created, { memo: message.memo ?? '', isReceiverSigRequired })
       return { moves: [[created.address, balance]], created: { accountID: created.number } }
     },
   }
@@ -74,6 +75,8 @@ export function planAccountUpdate(
       account.memo = message.memo?.value ?? account.memo
       const max = message.maxAutomaticTokenAssociations?.value
       account.maxAutoAssociations = max ?? account.maxAutoAssociations
+      account.isReceiverSigRequired =
+        message.receiverSigRequiredWrapper?.value ?? account.isReceiverSigRequired
       ledger.accounts.state.changed.push(account)
       return { moves: [], entityId: account.id }
     },
@@ -94,9 +97,11 @@ export async function planAccountDelete(
   if (heir === undefined) return 'INVALID_TRANSFER_ACCOUNT_ID'
   if (account === heir) return 'TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT'
   if (account.isDeleted || heir.isDeleted) return 'ACCOUNT_DELETED'
-  if (!hasSigned(account, transaction.signed)) return 'INVALID_SIGNATURE'
+  const signers = heir.isReceiverSigRequired ? [account, heir] : [account]
+  if (!signers.every((signer) => hasSigned(signer, transaction.signed))) return 'INVALID_SIGNATURE'
   const holdings = ledger.tokens.byAccount(account)
-  if (holdings.some(({ token }) => token.treasury === account)) return 'ACCOUNT_IS_TREASURY'
+  if (holdings.some(({ token }) => token.treasury === account && !token.isDeleted))
+    return 'ACCOUNT_IS_TREASURY'
   if (holdings.some(({ relation }) => relation.balance > 0n)) {
     return 'TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES'
   }
@@ -109,6 +114,7 @@ export async function planAccountDelete(
     ],
     apply() {
       account.isDeleted = true
+      ledger.accounts.state.changed.push(account)
       return { moves: [], entityId: account.id }
     },
   }

@@ -107,20 +107,21 @@ function hasTwin(
 }
 
 /** The plan of a ScheduleSign, or why consensus refuses it. */
-export function planScheduleSign(
+export async function planScheduleSign(
   ledger: Ledger,
   { scheduleID }: proto.IScheduleSignTransactionBody,
-  { transaction }: PlanRequest,
-): Status | Plan {
+  { transaction, findNeeded }: PlanRequest,
+): Promise<Status | Plan> {
   const waiting = ledger.waiting.byNumber.get(Number(toBigInt(scheduleID?.scheduleNum)))
   if (waiting === undefined) return 'INVALID_SCHEDULE_ID'
   if (waiting.executedNs !== undefined) return 'SCHEDULE_ALREADY_EXECUTED'
   if (waiting.expiryNs <= secondsToNs(ledger.clock.nowSeconds())) return 'INVALID_SCHEDULE_ID'
   const known = waiting.signatures.map(({ signature }) => signature.publicKeyPrefix.toString('hex'))
-  const fresh = transaction.signed.filter(
+  const unknown = transaction.signed.filter(
     (signature) =>
       isGenuine(signature) && !known.includes(signature.publicKeyPrefix.toString('hex')),
   )
+  const fresh = await findNeeded(waiting, unknown)
   if (fresh.length === 0) return 'NO_NEW_VALID_SIGNATURES'
   return {
     moves: [],

@@ -12,6 +12,7 @@ import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
 import { type CustomFee, TOKEN_KEYS } from '../ledger/token.ts'
 import type { Plan, PlanRequest } from './plan.ts'
 import { hasSigned, isMemoTooLong } from './precheck-transaction.ts'
+import { readRenewal } from './read-renewal.ts'
 import { findLivingAccount } from './resolve-account.ts'
 
 /** Longest name and symbol, UTF-8 bytes (tokens.maxTokenNameUtf8Bytes, maxSymbolUtf8Bytes). */
@@ -50,7 +51,17 @@ export function planTokenCreate(
   const text = { name: name ?? '', symbol: symbol ?? '' }
   const decimals = message.decimals ?? 0
   const totalSupply = toBigInt(message.initialSupply)
-  const facts = { exists: true, hasFees: fees.length > 0, decimals, totalSupply, ...text }
+  const renewal = readRenewal(ledger, message, transaction.signed)
+  if (typeof renewal === 'string') return renewal
+  const startsFrozen = message.freezeDefault === true
+  const flags = { startsFrozen, isPaused: false, isDeleted: false }
+  const service = {
+    exists: true,
+    hasFees: fees.length > 0,
+    needsGrant: keys.kyc !== null,
+    ...flags,
+  }
+  const facts = { ...service, decimals, totalSupply, ...text }
   return {
     moves: [],
     tokens: {
@@ -65,7 +76,7 @@ export function planTokenCreate(
       const maxSupply = toBigInt(message.maxSupply)
       const about = { ...text, decimals, memo: memo ?? '', totalSupply, maxSupply, treasury }
       const id = entityId(number)
-      await ledger.tokens.add({ number, id, ...about, keys, fees, createdNs })
+      await ledger.tokens.add({ number, id, ...about, ...flags, keys, fees, renewal, createdNs })
       return { moves: [], created: { tokenID: number } }
     },
   }
@@ -74,11 +85,12 @@ export function planTokenCreate(
 function judgeForm(message: proto.ITokenCreateTransactionBody): Status {
   const { name, symbol } = message
   const isNft = (message.tokenType ?? 0) !== proto.TokenType.FUNGIBLE_COMMON
-  if (isNft || message.kycKey != null || message.freezeDefault === true) return 'NOT_SUPPORTED'
+  if (isNft) return 'NOT_SUPPORTED'
   if (!name) return 'MISSING_TOKEN_NAME'
   if (!symbol) return 'MISSING_TOKEN_SYMBOL'
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) return 'TOKEN_NAME_TOO_LONG'
   if (Buffer.byteLength(symbol) > NAME_BYTES_MAX) return 'TOKEN_SYMBOL_TOO_LONG'
+  if (message.freezeDefault === true && message.freezeKey == null) return 'TOKEN_HAS_NO_FREEZE_KEY'
   if ((message.metadata ?? []).length > 0 || message.metadataKey != null) return 'NOT_SUPPORTED'
   const supply = toBigInt(message.initialSupply)
   const maxSupply = toBigInt(message.maxSupply)

@@ -9,6 +9,7 @@ import { type Status, toBigInt } from '../ledger/signed-transaction.ts'
 import { nextHash, type TopicMessage } from '../ledger/topic.ts'
 import type { Plan, PlanRequest } from './plan.ts'
 import { isMemoTooLong } from './precheck-transaction.ts'
+import { readRenewal } from './read-renewal.ts'
 
 /** Largest message, or part of one, bytes (consensus.message.maxBytesAllowed). */
 const MESSAGE_BYTES_MAX = 1_024
@@ -27,12 +28,14 @@ export function planTopicCreate(
   )
   if (adminKey === undefined || submitKey === undefined) return 'BAD_ENCODING'
   if (adminKey !== null && !isSignedBy(adminKey, transaction.signed)) return 'INVALID_SIGNATURE'
+  const renewal = readRenewal(ledger, message, transaction.signed)
+  if (typeof renewal === 'string') return renewal
   return {
     moves: [],
     apply(createdNs) {
       const number = ledger.accounts.takeNumber()
       const memo = message.memo ?? ''
-      const topic = { number, memo, adminKey, submitKey, messages: [], createdNs }
+      const topic = { number, memo, adminKey, submitKey, renewal, messages: [], createdNs }
       ledger.topics.byNumber.set(number, topic)
       return { moves: [], created: { topicID: number } }
     },

@@ -64,6 +64,7 @@ export function planTransfer(
     effective.push(...lines.map((line) => ({ ...line, token: number })))
     all.push(...lines)
   }
+  if (customFees.some(({ collector }) => collector.isDeleted)) return 'ACCOUNT_DELETED'
   for (const fee of customFees) effective.push(...feeLines(fee))
   const size = judgeSize(hbar, effective, customFees)
   if (size !== 'OK') return size
@@ -79,6 +80,8 @@ export function planTransfer(
     ],
     tokens: effective.length === 0 ? undefined : { call, newcomers, withoutFees },
     customFees,
+    approved: taken.map(({ address, amount }) => [address, amount]),
+    associations: countAssociations(ledger, effective),
     apply(createdNs) {
       for (const { existing, amount } of taken) {
         const left = existing?.allowances.get(payer.number) ?? 0n
@@ -112,6 +115,15 @@ function judgeSize(
     ...tokens.map(({ address, token }) => `${token}/${address}`),
   ])
   return changes.size > CHANGES_MAX ? 'CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS' : 'OK'
+}
+
+/** How many accounts hold a token for the first time. */
+function countAssociations({ accounts, tokens }: Ledger, lines: readonly TokenLine[]): number {
+  const first = lines.filter(({ address, token: number }) => {
+    const [holder, token] = [accounts.byAddress(address), tokens.byNumber(number)]
+    return holder === undefined || token === undefined || !tokens.relation(token, holder)
+  })
+  return new Set(first.map(({ address, token }) => `${token}/${address}`)).size
 }
 
 const feeSides = ({ amount, collector, payers: [payer = collector] }: AssessedFee) =>
@@ -153,6 +165,9 @@ function readLines(
     const existing = resolved.kind === 'entity' ? resolved.entity : undefined
     if (existing?.isDeleted === true) return 'ACCOUNT_DELETED'
     if (existing !== undefined && amount < 0n && !isApproval && !hasSigned(existing, signed)) {
+      return 'INVALID_SIGNATURE'
+    }
+    if (amount > 0n && existing?.isReceiverSigRequired && !hasSigned(existing, signed)) {
       return 'INVALID_SIGNATURE'
     }
     // The same account by its number and by its alias.

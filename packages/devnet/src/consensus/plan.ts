@@ -1,8 +1,10 @@
 import type { Address, Hex } from 'viem'
+import type { TransactionSignature } from '../ledger/account-key.ts'
 import type { Entity } from '../ledger/account-registry.ts'
 import type { AssessedFee } from '../ledger/custom-fees.ts'
 import type { TransactionRecord } from '../ledger/records.ts'
 import type { SignedTransaction } from '../ledger/signed-transaction.ts'
+import type { WaitingTransaction } from '../ledger/waiting-transaction.ts'
 
 /** What an address gains or loses, tinybar. */
 export type Move = readonly [address: Address, tinybar: bigint]
@@ -15,6 +17,10 @@ export type Plan = {
   tokens?: { call: Hex; newcomers?: readonly Address[]; withoutFees?: Hex | undefined } | undefined
   /** Custom fees of tokens, whose moves are among the others. */
   customFees?: readonly AssessedFee[]
+  /** What is taken by allowance, as it was signed. */
+  approved?: readonly Move[]
+  /** How many associations the payer is charged for besides. */
+  associations?: number
   /** Makes what else changes; returns what moves to new accounts, and what its record tells. */
   apply: (consensusNs: bigint) => Done | Promise<Done>
 }
@@ -25,4 +31,12 @@ export type Done = { moves: Move[]; entityId?: string } & Pick<
 >
 
 /** What is planned, and for whom. */
-export type PlanRequest = { transaction: SignedTransaction; payer: Entity }
+export type PlanRequest = {
+  transaction: SignedTransaction
+  payer: Entity
+  /** Those of some signatures that a scheduled transaction needs. */
+  findNeeded: (
+    waiting: WaitingTransaction,
+    signatures: readonly TransactionSignature[],
+  ) => Promise<TransactionSignature[]>
+}

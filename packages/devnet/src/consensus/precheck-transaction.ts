@@ -18,9 +18,12 @@ import {
 } from '../ledger/signed-transaction.ts'
 import {
   FEE_TOKEN_TINYCENTS,
+  FEE_TRANSFER_TINYCENTS,
   TOKEN_TRANSFER_TINYCENTS,
   TRANSACTION_KINDS,
 } from '../ledger/transaction-kinds.ts'
+
+const [, , ASSOCIATION_TINYCENTS] = TRANSACTION_KINDS.tokenAssociate
 
 /** Longest memo, UTF-8 bytes. */
 const MEMO_BYTES_MAX = 100
@@ -37,13 +40,25 @@ const AMOUNTS_MAX = 10
 
 /** Fee of a native transaction at the current rate, tinybar. */
 export function feeTinybar(ledger: Ledger, content: Content): bigint {
-  return tinycentsToTinybar(BigInt(tinycentsFor(content)), ledger.settings.exchangeRate)
+  return tinycentsToTinybar(BigInt(tinycentsFor(ledger, content)), ledger.settings.exchangeRate)
 }
 
-function tinycentsFor(content: Content): number {
+/** What the payer of a transfer is charged besides, whatever it offered: each association that the transfer makes. */
+export function associationsTinybar(ledger: Ledger, count: number): bigint {
+  const tinycents = BigInt(count * ASSOCIATION_TINYCENTS)
+  return tinycentsToTinybar(tinycents, ledger.settings.exchangeRate)
+}
+
+function tinycentsFor(ledger: Ledger, content: Content): number {
   const { kind } = content
-  if (kind === 'cryptoTransfer' && content.tokens.length > 0) return TOKEN_TRANSFER_TINYCENTS
+  if (kind === 'cryptoTransfer' && content.tokens.length > 0) {
+    const hasFees = content.tokens.some(({ number }) => ledger.tokens.byNumber(number)?.fees.length)
+    return hasFees ? FEE_TRANSFER_TINYCENTS : TOKEN_TRANSFER_TINYCENTS
+  }
   if (kind === 'tokenCreation' && content.message.customFees?.length) return FEE_TOKEN_TINYCENTS
+  if (kind === 'tokenAssociate') {
+    return ASSOCIATION_TINYCENTS * Math.max(1, content.message.tokens?.length ?? 0)
+  }
   const [, , tinycents] = TRANSACTION_KINDS[kind]
   return tinycents
 }
@@ -153,6 +168,6 @@ async function precheckPayer(ledger: Ledger, transaction: SignedTransaction): Pr
 export function hasSigned(entity: Entity, signed: Signatures): boolean {
   if (entity.kind === 'contract') return false
   return entity.key === null
-    ? completingKey(entity.address, signed) !== undefined
+    ? completingKey(entity.address, signed) !== undefined || signed.used !== undefined
     : isSignedBy(entity.key, signed)
 }

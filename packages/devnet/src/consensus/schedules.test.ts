@@ -64,7 +64,9 @@ describe('L24: scheduled transactions', () => {
     })
     expect(await statusOf(give('waits'))).toBe('IDENTICAL_SCHEDULE_ALREADY_CREATED')
     expect(await tinybar(from)).toBe(before)
-    expect(await statusOf(await sign(scheduleId, PrivateKey.generateED25519()))).toBe('SUCCESS')
+    const stranger = PrivateKey.generateED25519()
+    // Neither a stranger's signature nor that of its payer, which it has, brings it further.
+    expect(await statusOf(await sign(scheduleId, stranger))).toBe('NO_NEW_VALID_SIGNATURES')
     expect(await tinybar(from)).toBe(before)
     expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
     expect(await tinybar(from)).toBe(before - 100_000_000)
@@ -83,6 +85,22 @@ describe('L24: scheduled transactions', () => {
       signatures: expect.arrayContaining([expect.objectContaining({ type: 'ECDSA_SECP256K1' })]),
     })
     expect(await statusOf(await sign(scheduleId))).toBe('SCHEDULE_ALREADY_EXECUTED')
+  })
+
+  test('one waits for a hollow account, whose key is the one of its address', async () => {
+    const own = PrivateKey.generateECDSA()
+    const hollow = own.publicKey.toEvmAddress()
+    const fund = new TransferTransaction()
+      .addHbarTransfer(payer.accountId, new Hbar(-5))
+      .addHbarTransfer(`0x${hollow}`, new Hbar(5))
+    expect(await statusOf(fund)).toBe('SUCCESS')
+    const { account } = await get(`accounts/0x${hollow}`)
+    const wanted = new TransferTransaction()
+      .addHbarTransfer(String(account), new Hbar(-1))
+      .addHbarTransfer(payer.accountId, new Hbar(1))
+    const { scheduleId } = await create(wanted.schedule())
+    expect(await statusOf(await sign(scheduleId, own))).toBe('SUCCESS')
+    expect(await tinybar(String(account))).toBe(400_000_000)
   })
 
   test('one that all have signed runs at once; what it cannot do is its result', async () => {

@@ -43,8 +43,13 @@ export function readSignatures(
   })
 }
 
-/** Who has signed: a scheduled transaction is signed by several transactions, each with bytes of its own. */
-export type Signatures = readonly TransactionSignature[]
+/**
+ * Who has signed: a scheduled transaction is signed by several transactions, each with bytes of its own. With `used`, whoever must
+ * sign counts as having signed, and whose signature is here is noted there.
+ */
+export type Signatures = readonly TransactionSignature[] & {
+  readonly used?: Set<TransactionSignature>
+}
 
 /** Whether the signatures satisfy `key`. An empty list of keys is never satisfied. */
 export function isSignedBy(key: AccountKey, signed: Signatures): boolean {
@@ -54,12 +59,14 @@ export function isSignedBy(key: AccountKey, signed: Signatures): boolean {
     return key.keys.length > 0 && count >= needed
   }
   const publicKey = Buffer.from(key.publicKey, 'hex')
-  return signed.some(
+  const found = signed.find(
     (candidate) =>
       candidate.kind === key.kind &&
       publicKey.subarray(0, candidate.publicKeyPrefix.length).equals(candidate.publicKeyPrefix) &&
       verifies({ ...candidate, publicKey }),
   )
+  if (found !== undefined) signed.used?.add(found)
+  return found !== undefined || signed.used !== undefined
 }
 
 /**
@@ -72,6 +79,7 @@ export function completingKey(address: Address, signed: Signatures): AccountKey 
     if (kind !== 'ECDSA_SECP256K1' || publicKeyPrefix.length !== 33) continue
     if (deriveEvmAddress(publicKeyPrefix) !== address) continue
     if (!verifies({ ...candidate, publicKey: publicKeyPrefix })) continue
+    signed.used?.add(candidate)
     return { kind, publicKey: publicKeyPrefix.toString('hex') }
   }
   return undefined

@@ -19,6 +19,8 @@ export type Entity = {
   memo: string
   /** A deleted account takes and pays nothing any more. */
   isDeleted: boolean
+  /** Whether it takes only what it has signed for. */
+  isReceiverSigRequired: boolean
   /** How many tokens a first transfer may associate it with; -1 for any number. */
   maxAutoAssociations: number
   /** How much HBAR others may take, tinybar, by their numbers. */
@@ -83,6 +85,7 @@ export function createAccountRegistry() {
         key: options.key ?? null,
         memo: '',
         isDeleted: false,
+        isReceiverSigRequired: false,
         maxAutoAssociations: options.maxAutoAssociations ?? (options.key == null ? -1 : 0),
         allowances: new Map(),
         createdNs: options.createdNs,

@@ -30,7 +30,8 @@ export async function makesAccount(
 
 /**
  * Why the network halts a transaction before its first instruction: it sends value to one of the network's own accounts, to
- * the long-zero address of a non-existent account, which no transfer can create, or to a new account without the gas for it.
+ * the long-zero address of a non-existent account, which no transfer can create, to an account that takes only what it has signed
+ * for, or to a new account without the gas for it.
  */
 async function findHalt(
   ledger: Ledger,
@@ -40,6 +41,7 @@ async function findHalt(
   if (gas < NEW_ACCOUNT_GAS_MIN && (await makesAccount(ledger, to, valueWeibar))) {
     return 'INSUFFICIENT_GAS'
   }
+  if (ledger.accounts.byAddress(to)?.isReceiverSigRequired === true) return 'INVALID_SIGNATURE'
   const number = longZeroNumber(to)
   if (number === undefined) return undefined
   if (number <= SYSTEM_ACCOUNT_NUMBER_MAX) return 'INVALID_CONTRACT_ID'

@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Grows whenever older bytes can no longer be read. */
-const FORMAT = 3
+const FORMAT = 4
 
 /** Bytes that are no ledger, or one of another version. */
 export class StateUnreadable extends Error {

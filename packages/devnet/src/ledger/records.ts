@@ -38,11 +38,21 @@ export function netOf<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name,
   return net
 }
 
-/** The lines of a record's transfer list: accounts with what they gained or lost. */
-export function transfersOf(net: ReadonlyMap<string, bigint>): Transfer[] {
+/**
+ * The lines of a record's transfer list: accounts with what they gained or lost. A loss is by allowance, to the mirror node, if it
+ * is all that its account was signed to lose by it.
+ */
+export function transfersOf(
+  net: ReadonlyMap<string, bigint>,
+  approved: readonly (readonly [account: string, tinybar: bigint])[] = [],
+): Transfer[] {
   return [...net]
     .filter(([, amountTinybar]) => amountTinybar !== 0n)
-    .map(([account, amountTinybar]) => ({ account, amountTinybar, isApproval: false }))
+    .map(([account, amountTinybar]) => ({
+      account,
+      amountTinybar,
+      isApproval: approved.some(([owner, loss]) => owner === account && loss === amountTinybar),
+    }))
 }
 
 /** A transaction's identity: who pays, `0.0.x`, and from when it is valid, nanoseconds since 1970. */

@@ -19,11 +19,18 @@ import { type AnvilClient, AnvilRefused, type InnerReceipt } from '../anvil/anvi
 import type { AccountRegistry, Entity } from './account-registry.ts'
 import { longZeroAddress, longZeroNumber } from './entity-id.ts'
 import { FEE_COLLECTOR } from './network.ts'
-import { type Status, statusNamed } from './signed-transaction.ts'
+import { type Status, statusNamed, statusNumber } from './signed-transaction.ts'
 import type { Token, TokenTransfer } from './token.ts'
 
 /** An account's holding of a token. */
-type TokenRelation = { balance: bigint; isAutomatic: boolean; createdNs: bigint }
+type TokenRelation = {
+  balance: bigint
+  isAutomatic: boolean
+  isFrozen: boolean
+  /** Whether it has the token's KYC, or needs none. */
+  isGranted: boolean
+  createdNs: bigint
+}
 
 /** Address of the token system contract (HIP-206). */
 export const TOKEN_SERVICE_ADDRESS: Address = '0x0000000000000000000000000000000000000167'
@@ -72,7 +79,7 @@ export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: Accou
      */
     async judge(data: Hex, newcomers: readonly Address[] = []): Promise<Status> {
       await tellAccounts()
-      const stateDiff = Object.fromEntries(newcomers.map((at) => accountSlot(at, at, -1)))
+      const stateDiff = Object.fromEntries(newcomers.map((at) => accountSlot(at, at, { room: -1 })))
       const call = { from: FEE_COLLECTOR.address, to: TOKEN_SERVICE_ADDRESS, data }
       try {
         await anvil.call('eth_call', [call, 'latest', { [TOKEN_SERVICE_ADDRESS]: { stateDiff } }])
@@ -96,8 +103,9 @@ export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: Accou
         const account = find(args.account)
         const key = keyOf(token, account)
         const before = state.relations.get(key)
-        const { balance, isApproved, isAutomatic } = args
-        state.relations.set(key, { createdNs, ...before, balance, isAutomatic })
+        const { isApproved, relation: changed } = args
+        const { balance } = changed
+        state.relations.set(key, { createdNs, ...before, ...changed })
         const line = lines.get(key) ?? { token: token.id, account: account.id, amount: 0n }
         const amount = line.amount + balance - (before?.balance ?? 0n)
         lines.set(key, { ...line, amount, isApproval: isApproved })
@@ -108,18 +116,31 @@ export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: Accou
 }
 
 /** The slots of the service's first mapping that tell it of an account. */
-function accountSlots({ address, key, maxAutoAssociations, number }: Entity): (readonly Hex[])[] {
+function accountSlots(entity: Entity): (readonly Hex[])[] {
+  const { address, key, maxAutoAssociations, number } = entity
   const byNumber = longZeroAddress(number)
   const isNumbered = byNumber === address
   // Nothing is known of a hollow account, which takes any token, nor of a contract.
   const own =
-    key === null && !isNumbered ? [] : [accountSlot(address, address, maxAutoAssociations)]
-  return isNumbered ? own : [...own, accountSlot(byNumber, address, -2)]
+    key === null && !isNumbered
+      ? []
+      : [accountSlot(address, address, { room: maxAutoAssociations, refusal: findRefusal(entity) })]
+  return isNumbered ? own : [...own, accountSlot(byNumber, address, { room: -2 })]
 }
 
-/** A slot and what it holds: the address that anvil knows, and the room for tokens, 0 for none known. */
-function accountSlot(at: Address, address: Address, room: number): readonly [Hex, Hex] {
+/** Why an account takes nothing in the EVM: a response code, or 0. */
+function findRefusal({ isDeleted, isReceiverSigRequired }: Entity): number {
+  if (isDeleted) return statusNumber('ACCOUNT_DELETED')
+  return isReceiverSigRequired ? statusNumber('INVALID_SIGNATURE') : 0
+}
+
+/** A slot and what it holds: the address that anvil knows, the room for tokens, 0 for none known, and why it takes none. */
+function accountSlot(
+  at: Address,
+  address: Address,
+  { room, refusal = 0 }: { room: number; refusal?: number },
+): readonly [Hex, Hex] {
   const slot = encodeAbiParameters(parseAbiParameters('address, uint256'), [at, 0n])
-  const value = (BigInt(room + 2) << 160n) | BigInt(address)
+  const value = (BigInt(refusal) << 224n) | (BigInt(room + 2) << 160n) | BigInt(address)
   return [keccak256(slot), numberToHex(value, { size: 32 })]
 }

@@ -16,12 +16,28 @@ export type Token = {
   memo: string
   keys: Readonly<Record<TokenKeyName, AccountKey | null>>
   fees: readonly CustomFee[]
+  /** Whether it freezes whoever is associated with it, but for its treasury. */
+  startsFrozen: boolean
+  isPaused: boolean
+  isDeleted: boolean
+  renewal: Renewal
   /** Consensus timestamp of its creation, nanoseconds. */
   createdNs: bigint
 }
 
-export const TOKEN_KEYS = ['admin', 'feeSchedule', 'freeze', 'pause', 'supply', 'wipe'] as const
-type TokenKeyName = (typeof TOKEN_KEYS)[number]
+/** Who pays for the renewal of a token or a topic, and for how long; nothing ends here. */
+export type Renewal = { account: Entity | null; periodSeconds: number }
+
+export const TOKEN_KEYS = [
+  'admin',
+  'feeSchedule',
+  'freeze',
+  'kyc',
+  'pause',
+  'supply',
+  'wipe',
+] as const
+export type TokenKeyName = (typeof TOKEN_KEYS)[number]
 
 /** One line of a record's token transfers. */
 export type TokenTransfer = { token: string; account: string; amount: bigint; isApproval: boolean }

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import type { AccountKey } from './account-key.ts'
 import { nsToSeconds, type TransactionId } from './records.ts'
+import type { Renewal } from './token.ts'
 
 /** Version of the formula of running hashes. */
 export const RUNNING_HASH_VERSION = 3
@@ -24,6 +25,7 @@ export type Topic = {
   memo: string
   adminKey: AccountKey | null
   submitKey: AccountKey | null
+  renewal: Renewal
   messages: TopicMessage[]
   createdNs: bigint
 }

@@ -20,12 +20,20 @@ export const TRANSACTION_KINDS = {
   scheduleSign: ['SCHEDULESIGN', 'ScheduleService/signSchedule', 1e7],
   tokenAssociate: ['TOKENASSOCIATE', 'TokenService/associateTokens', 5e8],
   tokenCreation: ['TOKENCREATION', 'TokenService/createToken', 1e10],
+  tokenDeletion: ['TOKENDELETION', 'TokenService/deleteToken', 1e7],
+  tokenFreeze: ['TOKENFREEZE', 'TokenService/freezeTokenAccount', 1e7],
+  tokenGrantKyc: ['TOKENGRANTKYC', 'TokenService/grantKycToTokenAccount', 1e7],
+  tokenPause: ['TOKENPAUSE', 'TokenService/pauseToken', 1e7],
+  tokenRevokeKyc: ['TOKENREVOKEKYC', 'TokenService/revokeKycFromTokenAccount', 1e7],
+  tokenUnfreeze: ['TOKENUNFREEZE', 'TokenService/unfreezeTokenAccount', 1e7],
+  tokenUnpause: ['TOKENUNPAUSE', 'TokenService/unpauseToken', 1e7],
 } as const satisfies { readonly [field: string]: readonly [string, string, number] }
 
 export type Kind = keyof typeof TRANSACTION_KINDS
 
-/** A transfer that moves tokens costs ten times as much, and the creation of a token with custom fees twice. */
+/** A transfer that moves tokens costs ten times as much; twice that if one has custom fees, as its creation does. */
 export const TOKEN_TRANSFER_TINYCENTS = 1e7
+export const FEE_TRANSFER_TINYCENTS = 2e7
 export const FEE_TOKEN_TINYCENTS = 2e10
 
 /** Methods of the network's nodes that take transactions, which this node refuses as NOT_SUPPORTED. */
@@ -41,16 +49,9 @@ export const UNSUPPORTED_METHODS: readonly string[] = [
   'TokenService/burnToken',
   'TokenService/cancelAirdrop',
   'TokenService/claimAirdrop',
-  'TokenService/deleteToken',
   'TokenService/dissociateTokens',
-  'TokenService/freezeTokenAccount',
-  'TokenService/grantKycToTokenAccount',
   'TokenService/mintToken',
-  'TokenService/pauseToken',
   'TokenService/rejectToken',
-  'TokenService/revokeKycFromTokenAccount',
-  'TokenService/unfreezeTokenAccount',
-  'TokenService/unpauseToken',
   'TokenService/updateToken',
   'TokenService/updateTokenFeeSchedule',
   'TokenService/wipeTokenAccount',

@@ -182,7 +182,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
     max_automatic_token_associations: entity.maxAutoAssociations,
     memo: entity.memo,
     pending_reward: 0,
-    receiver_sig_required: false,
+    receiver_sig_required: entity.isReceiverSigRequired,
     staked_account_id: null,
     staked_node_id: null,
     stake_period_start: null,

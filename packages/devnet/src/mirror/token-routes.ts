@@ -107,16 +107,23 @@ function findToken(ledger: Ledger, text: string): Token {
 
 function toMirrorRelation(
   token: Token,
-  relation: { balance: bigint | undefined; createdNs?: bigint; isAutomatic?: boolean },
+  relation: {
+    balance: bigint | undefined
+    createdNs?: bigint
+    isAutomatic?: boolean
+    isFrozen?: boolean
+    isGranted?: boolean
+  },
 ) {
-  const { balance = 0n, createdNs = 0n, isAutomatic } = relation
+  const { balance = 0n, createdNs = 0n, isAutomatic, isFrozen, isGranted } = relation
+  const { freeze, kyc } = token.keys
   return {
     automatic_association: isAutomatic === true,
     balance: Number(balance),
     created_timestamp: formatTimestamp(createdNs),
     decimals: token.decimals,
-    freeze_status: token.keys.freeze === null ? 'NOT_APPLICABLE' : 'UNFROZEN',
-    kyc_status: 'NOT_APPLICABLE',
+    freeze_status: freeze === null ? 'NOT_APPLICABLE' : isFrozen ? 'FROZEN' : 'UNFROZEN',
+    kyc_status: kyc === null ? 'NOT_APPLICABLE' : isGranted ? 'GRANTED' : 'REVOKED',
     token_id: token.id,
   }
 }
@@ -149,31 +156,31 @@ function toMirrorFees({ fees, id }: Token) {
 
 function toMirrorToken(token: Token): { [name: string]: unknown } {
   const created = formatTimestamp(token.createdNs)
-  const { admin, feeSchedule, freeze, pause, supply, wipe } = token.keys
+  const { admin, feeSchedule, freeze, kyc, pause, supply, wipe } = token.keys
   return {
     admin_key: toMirrorKey(admin),
     freeze_key: toMirrorKey(freeze),
     pause_key: toMirrorKey(pause),
     supply_key: toMirrorKey(supply),
     wipe_key: toMirrorKey(wipe),
-    auto_renew_account: null,
-    auto_renew_period: 7_776_000,
+    auto_renew_account: token.renewal.account?.id ?? null,
+    auto_renew_period: token.renewal.periodSeconds,
     created_timestamp: created,
     custom_fees: { created_timestamp: created, ...toMirrorFees(token) },
     decimals: String(token.decimals),
-    deleted: false,
+    deleted: token.isDeleted,
     expiry_timestamp: null,
     fee_schedule_key: toMirrorKey(feeSchedule),
-    freeze_default: false,
+    freeze_default: token.startsFrozen,
     initial_supply: token.totalSupply.toString(),
-    kyc_key: null,
+    kyc_key: toMirrorKey(kyc),
     max_supply: token.maxSupply.toString(),
     memo: token.memo,
     metadata: '',
     metadata_key: null,
     modified_timestamp: created,
     name: token.name,
-    pause_status: token.keys.pause === null ? 'NOT_APPLICABLE' : 'UNPAUSED',
+    pause_status: pause === null ? 'NOT_APPLICABLE' : token.isPaused ? 'PAUSED' : 'UNPAUSED',
     supply_type: token.maxSupply === 0n ? 'INFINITE' : 'FINITE',
     symbol: token.symbol,
     token_id: token.id,

@@ -22,8 +22,8 @@ export function addTopicRoutes(app: FastifyInstance, ledger: Ledger): void {
     const topic = findTopic(ledger, params.id)
     return {
       admin_key: toMirrorKey(topic.adminKey),
-      auto_renew_account: null,
-      auto_renew_period: 7_776_000,
+      auto_renew_account: topic.renewal.account?.id ?? null,
+      auto_renew_period: topic.renewal.periodSeconds,
       created_timestamp: formatTimestamp(topic.createdNs),
       custom_fees: { created_timestamp: formatTimestamp(topic.createdNs), fixed_fees: [] },
       deleted: false,

@@ -70,6 +70,8 @@ export const refusals = {
       oldCode: 32002,
     }),
   insufficientBalance: () => refusal(-32000, 'Insufficient funds for transfer'),
+  receiverSigns: () =>
+    refusal(-32000, "Operation is not supported when receiver's signature is enabled."),
   resourceNotFound: (what: string) => refusal(-32001, `Requested resource not found. ${what}`),
   rejected: (status: string) => refusal(-32003, `Transaction rejected: ${status}`),
   oversized: ({ what, actual, max }: { what: string; actual: number; max: number }) =>

@@ -94,6 +94,8 @@ async function checkAtRelay(ledger: Ledger, transaction: ParsedTransaction): Pro
   const neededWeibar = ledger.settings.gasPriceTinybar * WEIBAR_PER_TINYBAR
   const offeredWeibar = envelope.gasPriceWeibar ?? envelope.maxFeePerGasWeibar ?? 0n
   if (offeredWeibar < neededWeibar) throw refusals.gasPriceTooLow(offeredWeibar, neededWeibar)
+  const receiver = envelope.to === null ? undefined : ledger.accounts.byAddress(envelope.to)
+  if (receiver?.isReceiverSigRequired === true) throw refusals.receiverSigns()
   const [balance, count] = (await ledger.anvil.batch([
     ['eth_getBalance', [from, 'latest']],
     ['eth_getTransactionCount', [from, 'latest']],
