@@ -169,12 +169,21 @@ describe('L21: the keys of a token', () => {
   })
 })
 
-describe('L21: who is paid', () => {
-  const remove = (account: string) =>
-    statusOfBoth(
-      new AccountDeleteTransaction().setAccountId(account).setTransferAccountId(payer.accountId),
-    )
+const remove = (account: string) =>
+  statusOfBoth(
+    new AccountDeleteTransaction().setAccountId(account).setTransferAccountId(payer.accountId),
+  )
 
+/** What its payer is charged for it. */
+const fee = async (transaction: Transaction): Promise<number> => {
+  const response = await transaction.execute(client)
+  await response.getReceipt(client)
+  const { transactions } = await get(`transactions/${toMirrorId(response.transactionId)}`)
+  const [{ charged_tx_fee: charged }] = transactions as [{ charged_tx_fee: number }]
+  return charged
+}
+
+describe('L21: who is paid', () => {
   test('a deleted account takes no token, natively or in the EVM', async () => {
     const token = await createToken()
     const to = await open()
@@ -185,8 +194,8 @@ describe('L21: who is paid', () => {
 
   test('a fee to a deleted collector stops the transfer', async () => {
     const collector = await open()
-    const fee = new CustomFixedFee().setHbarAmount(new Hbar(1)).setFeeCollectorAccountId(collector)
-    const token = await createToken((create) => create.setCustomFees([fee]))
+    const toIt = new CustomFixedFee().setHbarAmount(new Hbar(1)).setFeeCollectorAccountId(collector)
+    const token = await createToken((create) => create.setCustomFees([toIt]))
     const [one, two] = [await open(), await open()]
     expect(await statusOf(pay(token, one))).toBe('SUCCESS')
     expect(await remove(collector)).toBe('SUCCESS')
@@ -240,14 +249,6 @@ describe('L21: who is paid', () => {
 })
 
 describe('L21: what it costs, and who renews it', () => {
-  const fee = async (transaction: Transaction): Promise<number> => {
-    const response = await transaction.execute(client)
-    await response.getReceipt(client)
-    const { transactions } = await get(`transactions/${toMirrorId(response.transactionId)}`)
-    const [{ charged_tx_fee: charged }] = transactions as [{ charged_tx_fee: number }]
-    return charged
-  }
-
   test('a payer is charged for each association that its transfer makes, and twice for custom fees', async () => {
     const plain = await createToken()
     const to = await open()
@@ -272,8 +273,8 @@ describe('L21: what it costs, and who renews it', () => {
     expect(await get(`tokens/${token}`)).toMatchObject({ auto_renew_account: payer.accountId })
     const info = await new TokenInfoQuery().setTokenId(token).execute(client)
     expect(String(info.autoRenewAccountId)).toBe(payer.accountId)
-    const topic = () => new TopicCreateTransaction().setAutoRenewAccountId(buyer.accountId)
-    expect(await statusOf(topic())).toBe('INVALID_SIGNATURE')
+    const unsigned = new TopicCreateTransaction().setAutoRenewAccountId(buyer.accountId)
+    expect(await statusOf(unsigned)).toBe('INVALID_SIGNATURE')
     const own = new TopicCreateTransaction().setAutoRenewAccountId(payer.accountId)
     const { topicId } = await execute(own)
     expect(await get(`topics/${String(topicId)}`)).toMatchObject({
