@@ -1,8 +1,13 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { composeServices, envFile } from './compose-file.ts'
+import {
+  findLocalPorts,
+  type LocalPorts,
+  ledgerFlags,
+  localCompose,
+  localEnvironment,
+} from './compose-here.ts'
 import { eventually } from './eventually.ts'
 import {
   installForProduction,
@@ -68,6 +73,18 @@ describe.each([
     expect(installed.filter((name) => name.startsWith('elliptic'))).toEqual([])
   })
 
+  it('on an older Node says what it needs and how to start it', async () => {
+    const older = `for (const [name, value] of Object.entries({ version: 'v20.19.0', versions: { ...process.versions, node: '20.19.0' } }))
+      Object.defineProperty(process, name, { value })`
+    const entry = ['--import', `data:text/javascript,${encodeURIComponent(older)}`, 'main.mjs']
+    const program = installService(service).run({ entry, environment: {} })
+    await eventually(() => program.child.exitCode !== null)
+    expect(program.child.exitCode).toBe(1)
+    expect(program.output()).toBe(
+      'This needs Node 24 or later, and runs on v20.19.0. Start it with the one beside it: npx node main.mjs\n',
+    )
+  })
+
   it('without its environment names every missing variable, and ends', async () => {
     const program = installService(service).run({ environment: {} })
     await eventually(() => program.child.exitCode !== null)
@@ -77,71 +94,38 @@ describe.each([
 })
 
 describe('what the containers run under the local profile, run outside them', () => {
-  const compose = composeServices(envFile('local.env'))
-  const ports = {
-    rpc: 0,
-    mirror: 0,
-    consensus: 0,
-    xlayer: 0,
-    facilitator: 0,
-    access: 0,
-    care: 0,
-    grading: 0,
-    issuer: 0,
-  }
-
-  /** The environment of docker-compose.yml, with the containers' addresses replaced by local ones. */
-  function makeEnvironment(name: string, own: Readonly<Record<string, string>> = {}) {
-    const places: readonly (readonly [string, string])[] = [
-      ['ledger:7546', `127.0.0.1:${ports.rpc}`],
-      ['ledger:5551', `127.0.0.1:${ports.mirror}`],
-      ['ledger:50211', `127.0.0.1:${ports.consensus}`],
-      ['ledger:8546', `127.0.0.1:${ports.xlayer}`],
-      ['facilitator:8080', `127.0.0.1:${ports.facilitator}`],
-      ['/data', installService(compose[name]?.build?.args.SERVICE ?? '').dataFolder],
-    ]
-    const here = (text: string) =>
-      places.reduce((value, [there, place]) => value.replace(there, place), text)
-    const values = Object.entries(compose[name]?.environment ?? {})
-    return { ...Object.fromEntries(values.map(([key, value]) => [key, here(value)])), ...own }
-  }
+  let ports: LocalPorts
 
   async function start(
     name: 'facilitator' | 'access' | 'care' | 'grading' | 'issuer',
     own: Readonly<Record<string, string>> = {},
   ): Promise<string> {
     const url = `http://127.0.0.1:${ports[name]}`
-    const place = {
-      ...own,
-      PORT: String(ports[name]),
-      ...(name === 'facilitator' ? {} : { BASE_URL: url }),
-    }
-    const program = installService(name).run({ environment: makeEnvironment(name, place) })
+    const install = installService(name)
+    const environment = { ...localEnvironment(name, ports, install.dataFolder), ...own }
+    const program = install.run({ environment })
     running.push(program)
     await eventually(() => answers(`${url}/health`, program))
     return url
   }
 
   beforeAll(async () => {
-    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort()
-    const { rpc, mirror, consensus, xlayer } = ports
-    const listen = { rpc, mirror, consensus, xlayer }
-    const flags = Object.entries(listen).flatMap(([name, port]) => [`--${name}-port`, `${port}`])
-    const ledger = installService('devnet').run({ flags, environment: {} })
+    ports = await findLocalPorts()
+    const ledger = installService('devnet').run({ flags: ledgerFlags(ports), environment: {} })
     running.push(ledger)
-    await eventually(() => answers(`http://127.0.0.1:${mirror}/api/v1/blocks`, ledger))
+    await eventually(() => answers(`http://127.0.0.1:${ports.mirror}/api/v1/blocks`, ledger))
   })
 
   it('the contract is deployed at the address in deploy/local.env', async () => {
-    const { entrypoint, command } = compose['deploy-contract'] ?? {}
+    const { entrypoint, command } = localCompose['deploy-contract'] ?? {}
     const deployment = installService('access').run({
       entry: entrypoint?.slice(1) ?? [],
       flags: command ?? [],
-      environment: makeEnvironment('deploy-contract'),
+      environment: localEnvironment('deploy-contract', ports),
     })
     await eventually(() => deployment.child.exitCode !== null)
     expect(deployment.child.exitCode, deployment.output()).toBe(0)
-    const contract = compose['access']?.environment['ACCESS_CONTRACT'] ?? ''
+    const contract = localCompose['access']?.environment['ACCESS_CONTRACT'] ?? ''
     expect(contract).toMatch(/^0x[0-9a-f]{40}$/)
     expect(deployment.output().toLowerCase()).toContain(contract)
   })
