@@ -148,8 +148,8 @@ export function didDocumentUrl(resourceUrl: string): string {
 
 /**
  * The one JSON text of a value (RFC 8785), for what is signed or hashed: members sorted by UTF-16 code units, numbers and
- * strings as ECMAScript writes them, no white space. @tallystick/hashchain has its own: this package imports no
- * workspace package, so that a seller installs it alone.
+ * strings as ECMAScript writes them, no white space. @tallystick/hashchain has its own, and e2e holds both to one text: this
+ * package imports no workspace package, so that a seller installs it alone.
  */
 
 /** Deeper values are refused: a caller's arguments must not exhaust the stack. */
@@ -157,7 +157,7 @@ const DEPTH_MAX = 64
 
 /**
  * The canonical text. Members that are undefined are left out. Throws RangeError for what JSON cannot hold (NaN, a lone
- * surrogate, a bigint, a function) and for more than 64 levels.
+ * surrogate, a hole, a bigint, a function, a date) and for more than 64 levels.
  *
  * @example
  * canonicalJson({ b: [1.0, 'é'], a: null }) // '{"a":null,"b":[1,"é"]}'
@@ -170,8 +170,11 @@ export function canonicalJson(value: unknown, depth = 0): string {
     return JSON.stringify(value)
   if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value)
   if (Array.isArray(value))
-    return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`
+    return `[${Array.from(value, (item) => canonicalJson(item, depth + 1)).join(',')}]`
   if (typeof value !== 'object') throw new RangeError(`JSON holds no ${typeof value}`)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new RangeError('JSON holds no object with a class of its own')
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
