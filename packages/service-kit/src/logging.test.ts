@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { createLogger, redacted } from './logging.ts'
 
@@ -32,5 +33,18 @@ describe('logging', () => {
       token: '[redacted]',
       err: { message: 'broken', stack: expect.stringContaining('logging.test.ts') },
     })
+  })
+
+  test('a terminal gets readable lines; elsewhere nothing loads what writes them', () => {
+    const logging = new URL('./logging.ts', import.meta.url).href
+    const script = `import { createRequire } from 'node:module'
+      import { createLogger } from ${JSON.stringify(logging)}
+      const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((name) => name.includes('pino-pretty'))
+      const elsewhere = isLoaded()
+      createLogger({ name: 'thing', level: 'info', destination: undefined }).info({ agent: '0xab' }, 'opened')
+      console.log(elsewhere, isLoaded())`
+    const words = ['--input-type=module', '--eval', script]
+    const { stderr, stdout } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+    expect(stdout, stderr).toMatch(/INFO: opened\n\s+agent: "0xab"\nfalse true\n$/)
   })
 })

@@ -1,7 +1,8 @@
 /** Logs without secrets, and says where the lines go when nobody reads them (S13). */
+import { createRequire } from 'node:module'
 import type { Writable } from 'node:stream'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import pretty from 'pino-pretty'
+import type { PinoPretty } from 'pino-pretty'
 import { atMost, type Clock } from './clock.ts'
 
 /** Replaces secret values in a log. */
@@ -48,9 +49,14 @@ export function createLogger(options: {
         log: (fields) => ({ ...(redacted(fields) as Record<string, unknown>) }),
       },
     },
-    destination ??
-      pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' }),
+    destination ?? openTerminal(),
   )
+}
+
+/** Loads pino-pretty, which nothing but a terminal needs. */
+function openTerminal(): DestinationStream {
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty
+  return pretty({ sync: true, ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l' })
 }
 
 /** Kept for a reader who is behind, some 4,000 lines: what a busy service writes while a log collector restarts. */
