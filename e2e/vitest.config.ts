@@ -3,6 +3,7 @@ import packageConfig from '../vitest.package.ts'
 
 /** Tests that share one unchanged running stack, one file after another: together they take less than its start. */
 const SHARED = [
+  'access-pages',
   'care',
   'discovery',
   'docs-page',

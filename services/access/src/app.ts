@@ -15,6 +15,8 @@ import type { RecorderCount } from './domain/recorder-count.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
 import { describeSale, purchaseTinybar, type SalesTerms } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
+import { addAccessPages } from './pages/access-pages.ts'
+import type { AgentPageDeps } from './pages/agent-page.ts'
 import {
   type AccessRouteDeps,
   addAccessRoute,
@@ -31,6 +33,7 @@ const accessCors: CorsPolicy = {
 }
 
 type AccessAppDeps = AccessRouteDeps &
+  Pick<AgentPageDeps, 'readEvents'> &
   ReadinessDeps &
   Pick<
     ServiceAppOptions,
@@ -72,6 +75,7 @@ export function createAccessApp(deps: AccessAppDeps): Promise<ServiceApp> {
       addAccessRoute(scope, `/api/${serviceName}/access`, deps)
       addStatusRoute(scope, `/api/${serviceName}/status`, deps)
       addDidRoute(scope, deps)
+      addAccessPages(scope, { ...deps, mirrorBehindSeconds: () => mirrorBehindSeconds(deps.sweep) })
     },
   })
 }
@@ -102,6 +106,12 @@ type ReadinessDeps = AccessPorts &
 
 /** The sweep reads every 10 s and the mirror lags by up to 10 s: after three times that the mirror node has stopped. */
 const MIRROR_BEHIND_SECONDS = 60
+
+/** How far the mirror node is behind, where that is more than usual. */
+function mirrorBehindSeconds(sweep: Pick<CreditSweep, 'ageSeconds'>): number | undefined {
+  const ageSeconds = sweep.ageSeconds()
+  return ageSeconds !== undefined && ageSeconds > MIRROR_BEHIND_SECONDS ? ageSeconds : undefined
+}
 
 const ready: ReadinessFinding = { kind: 'ready' }
 const notReady = (reason: string, details?: Readonly<Record<string, unknown>>) =>
@@ -136,9 +146,9 @@ function accessReadiness(deps: ReadinessDeps): Readonly<Record<string, Readiness
     async mirror() {
       const ageSeconds = sweep.ageSeconds()
       if (!sweep.hasReadPastStart()) return notReady('payments_unread')
-      if (ageSeconds === undefined || ageSeconds > MIRROR_BEHIND_SECONDS)
-        return notReady('mirror_behind', { ageSeconds })
-      return ready
+      return ageSeconds === undefined || mirrorBehindSeconds(sweep) !== undefined
+        ? notReady('mirror_behind', { ageSeconds })
+        : ready
     },
     recorders: onLedger(async () => {
       const sentence = await deps.recorders.findSurplus()

@@ -8,6 +8,7 @@ import {
 import { type AccessConfig, alertLimits } from './config.ts'
 import type { AccessParts } from './domain/access-parts.ts'
 import { type AgentGuardDeps, createAgentGuard } from './domain/agent-guard.ts'
+import { createEventReader, type EventsRead } from './domain/agent-history.ts'
 import { createAgentHolder } from './domain/agent-holder.ts'
 import { createAlertTeller } from './domain/alert-teller.ts'
 import { type CallAccessDeps, createCallAccess } from './domain/call-access.ts'
@@ -19,7 +20,7 @@ import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
 import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
-import { createSubscriptions } from './domain/subscriptions.ts'
+import { createSubscriptions, type Subscriptions } from './domain/subscriptions.ts'
 import type { Telemetry } from './telemetry.ts'
 
 /** At the signal to stop, payments in flight get this long, milliseconds; then their requests are answered as pending. */
@@ -48,6 +49,15 @@ const composeAlerts = (ports: DomainParts, config: AccessConfig) =>
     webhook: ports.alertWebhook,
   })
 
+/** Without a contract nothing is known of any agent. */
+function composeEvents(
+  { agentHistory: history, clock }: DomainParts,
+  { known }: Pick<Subscriptions, 'known'>,
+): ReturnType<typeof createEventReader> {
+  if (history !== undefined) return createEventReader({ history, clock, knownWindow: known })
+  return async (): Promise<EventsRead> => ({ kind: 'unread' })
+}
+
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
   ports: DomainParts,
@@ -70,6 +80,7 @@ export function composeDomain(
   }
   const { sellerHistory: history } = ports
   const account = history && createSellerAccount({ ...ports, history })
+  const readEvents = composeEvents(ports, subscriptions)
   const { RECORDER_COUNT: recorderCount } = config
   const recorders = createRecorderCount({ ...ports, history, recorderCount })
   const { readRecorders } = recorders
@@ -113,5 +124,5 @@ export function composeDomain(
     holder: createAgentHolder(ports),
   })
   const sales = { callAccess, gate, stops, terms }
-  return { ...sales, account, alerts, reaper, recorders, subscriptions, sweep }
+  return { ...sales, account, alerts, readEvents, reaper, recorders, subscriptions, sweep }
 }

@@ -25,6 +25,7 @@ import {
   createLedgerFacts,
   type LedgerFacts,
 } from './adapters/ledger-facts.ts'
+import { createMirrorAgentHistory } from './adapters/mirror-agent-history.ts'
 import { createMirrorPaymentLog } from './adapters/mirror-payment-log.ts'
 import { createMirrorSellerHistory } from './adapters/mirror-seller-history.ts'
 import { createRecorderLedger, readRecorderGas } from './adapters/recorder-ledger.ts'
@@ -251,6 +252,9 @@ function connectPorts(options: ConnectOptions): AccessPorts {
         contract: config.ACCESS_CONTRACT,
         payTo: config.PAY_TO,
       }),
+    agentHistory:
+      config.ACCESS_CONTRACT &&
+      createMirrorAgentHistory({ mirror, clock, contract: config.ACCESS_CONTRACT }),
     recorder,
     recorderGas: () => readRecorderGas(facts, recorder),
     resource: connectResource(options, facts),

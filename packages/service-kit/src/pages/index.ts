@@ -3,6 +3,7 @@ export { browserModules } from './browser-modules.ts'
 export { Html, html } from './html.ts'
 export { filledMarkup, kitLinks, type Page, pageFrame } from './page-frame.ts'
 export {
+  addLivePage,
   addPageRoutes,
   framedPage,
   PAGE_TYPES,

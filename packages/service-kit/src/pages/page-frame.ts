@@ -27,6 +27,10 @@ const ENGLISH: NonNullable<Page['language']> = {
 
 /** A page shows these, top to bottom. */
 export type Page = {
+  /** Of the answer; by default 200. */
+  readonly status?: number
+  /** Whether a form of it asks its own service, also without a script. */
+  readonly hasForm?: boolean
   /** The document's title. */
   readonly title: string
   /** Of everything on the page but the footer's links, whose pages are English; English by default. */

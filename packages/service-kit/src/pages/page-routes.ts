@@ -43,13 +43,17 @@ export function framedPage(paths: readonly [string, ...string[]], page: Page): P
 
 /**
  * Pages may do this, as a Content-Security-Policy: load from and talk to their own service. Nothing inline, nothing from
- * another origin, no text parsed as markup. `connect` names other origins that scripts may ask; `more` adds directives, e.g.
- * `media-src blob:`.
+ * another origin, no text parsed as markup. `connect` names other origins that scripts may ask; `hasForm` lets a form ask its own
+ * service without a script; `more` adds directives, e.g. `media-src blob:`.
  */
 export function pagePolicy(
-  sources: { readonly connect?: readonly string[]; readonly more?: readonly string[] } = {},
+  sources: {
+    readonly connect?: readonly string[]
+    readonly hasForm?: boolean
+    readonly more?: readonly string[]
+  } = {},
 ): string {
-  const { connect = [], more = [] } = sources
+  const { connect = [], hasForm = false, more = [] } = sources
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -58,7 +62,7 @@ export function pagePolicy(
     ["connect-src 'self'", ...connect].join(' '),
     ...more,
     "base-uri 'none'",
-    "form-action 'none'",
+    `form-action ${hasForm ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
@@ -66,6 +70,7 @@ export function pagePolicy(
 }
 
 const PLAIN_POLICY = pagePolicy()
+const FORM_POLICY = pagePolicy({ hasForm: true })
 const SCHEMA = { exposeHeadRoute: true, schema: { hide: true } }
 const SECRET = { ...SCHEMA, config: { hasSecretPath: true } }
 
@@ -105,16 +110,18 @@ export function addPageRoutes(
 export function addLivePage(
   app: ServiceApp,
   url: string,
-  page: (request: FastifyRequest) => Page | Promise<Page>,
+  makePage: (request: FastifyRequest) => Page | Promise<Page>,
 ): void {
-  app.get(url, SCHEMA, async (request, reply) =>
-    reply
+  app.get(url, SCHEMA, async (request, reply) => {
+    const page = await makePage(request)
+    return reply
+      .code(page.status ?? 200)
       .headers({
-        'content-security-policy': PLAIN_POLICY,
+        'content-security-policy': page.hasForm === true ? FORM_POLICY : PLAIN_POLICY,
         'cache-control': 'no-store',
         'referrer-policy': 'no-referrer',
       })
       .type(PAGE_TYPES.html)
-      .send(pageFrame(await page(request)).toString()),
-  )
+      .send(pageFrame(page).toString())
+  })
 }

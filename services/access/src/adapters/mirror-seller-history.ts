@@ -38,6 +38,10 @@ function readMovement(log: {
 /** The ledger's clock may be ahead of ours. */
 const CLOCK_SECONDS = 60
 
+/** Up to where logs are asked for, Unix seconds. */
+export const logsUntilSeconds = (clock: Pick<Clock, 'unixMs'>): number =>
+  Math.floor(clock.unixMs() / 1_000) + CLOCK_SECONDS
+
 /** The seller's movements through a mirror node: the contract's events, and the gas that accounts paid. */
 export function createMirrorSellerHistory(options: {
   readonly mirror: MirrorNode
@@ -57,7 +61,7 @@ export function createMirrorSellerHistory(options: {
       return `${before.slice(0, -9)}.${before.slice(-9)}`
     },
     async *movementsAfter(afterTimestamp) {
-      const untilSeconds = Math.floor(clock.unixMs() / 1000) + CLOCK_SECONDS
+      const untilSeconds = logsUntilSeconds(clock)
       const topics = [...kinds.keys()]
       const logs = mirror.logs({ address: contract, topics, afterTimestamp, untilSeconds })
       for await (const log of logs) {

@@ -10,6 +10,7 @@ import type { UsageRecorder } from '../metering/usage-recorder.ts'
 import type { AccessContract, ContractSender } from './access-contract.ts'
 import type { AlertWebhook, ReportAccessEvent } from './access-events.ts'
 import type { Hex } from './access-window.ts'
+import type { AgentHistory } from './agent-history.ts'
 import type { PaymentLog } from './payment-log.ts'
 import type { RelayBudget } from './relay-budget.ts'
 import type { SellerHistory } from './seller-account.ts'
@@ -34,6 +35,8 @@ export type AccessPorts = {
   recorderGas(): Promise<{ readonly balanceTinybar: bigint; readonly neededTinybar: bigint }>
   /** Tells what the seller earned and spent; none before a contract is deployed. */
   readonly sellerHistory?: SellerHistory | undefined
+  /** Tells what happened to agents; none before a contract is deployed. */
+  readonly agentHistory?: AgentHistory | undefined
   readonly alertWebhook?: AlertWebhook | undefined
 }
 

@@ -4,6 +4,7 @@ import type { Offer } from '../domain/access-contract.ts'
 import type { AccessParts } from '../domain/access-parts.ts'
 import { purchaseTinybar } from '../domain/sales-terms.ts'
 import type { SellerAccount } from '../domain/seller-account.ts'
+import { ACCESS_FRAME } from './access-frame.ts'
 import { firstRequestCode } from './first-request.ts'
 
 type HomePageDeps = Pick<AccessParts, 'contract' | 'network' | 'payTo' | 'periodsPerPurchase'> & {
@@ -43,6 +44,8 @@ export async function homePage(deps: HomePageDeps): Promise<Page> {
   const offer = offers.at(-1)
   const { windowsOpened, callsGranted } = counts()
   return {
+    ...ACCESS_FRAME,
+    path: '/',
     title: 'Tallystick access',
     heading: 'Pay once and stay in',
     lead: 'A metered data feed that is paid for once. The payment opens a window on the ledger for an agent, an EVM address; when the window closes, the network itself renews it, with no second signature, until the balance ends or the agent cancels.',

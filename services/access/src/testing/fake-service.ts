@@ -9,6 +9,7 @@ import { LedgerUnavailable } from '@tallystick/x402'
 import { accessConfigSchema } from '../config.ts'
 import { type AgentAccounts, ResourceUnavailable } from '../domain/access-parts.ts'
 import type { Hex } from '../domain/access-window.ts'
+import type { AgentHistory } from '../domain/agent-history.ts'
 import { createRelayBudget, type RelayBudget } from '../domain/relay-budget.ts'
 import type { SellerHistory } from '../domain/seller-account.ts'
 import { USAGE_FIGURES, type UsageFigures } from '../metering/recorder-parts.ts'
@@ -55,6 +56,8 @@ export type Fakes = {
   recorderGas: { balanceTinybar: bigint; neededTinybar: bigint }
   /** What the mirror node tells of the seller; nothing unless a test sets it. */
   sellerHistory: SellerHistory | undefined
+  /** What the mirror node tells of agents; nothing unless a test sets it. */
+  agentHistory: AgentHistory | undefined
   /** Without a limit, unless a test sets another before the start. */
   budget: RelayBudget
 }
@@ -80,6 +83,7 @@ export function createFakes(): Fakes {
     isResourceDown: false,
     recorderGas: { balanceTinybar: 1n, neededTinybar: 1n },
     sellerHistory: undefined,
+    agentHistory: undefined,
     budget: createRelayBudget({ clock, callsPerMinute: 0 }),
   }
 }

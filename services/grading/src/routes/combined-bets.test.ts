@@ -155,7 +155,7 @@ test('a look at a parlay before any payment names the leg that has no close', as
   })
 })
 
-test('an audit has a receipt of its own: whoever has it reads the same audit, free, with later results', async () => {
+test('G5: an audit has a receipt of its own: whoever has it reads the same audit, free, with later results', async () => {
   const picks = [first, parlay]
   const paid = await send('audit', {
     payload: { picks, label: 'mine' },

@@ -147,4 +147,19 @@ describe('logs of a contract', () => {
     ])
     expect(server.requests.at(-1)?.url).toContain('topic0=0xaa&topic0=0xbb')
   })
+
+  test('the newest of one second topic are one page of 7 days; a contract that the node does not know has none', async () => {
+    const log = { timestamp: '1700000100.000000001', data: '0x01', topics: ['0xaa', '0x0a'] }
+    answer({ logs: [log], links: { next: '/api/v1/more' } })
+    const wanted = { address: '0xc0', topics: ['0xaa'], topic1: '0x0a' }
+    const found = await mirror.recentLogs({ ...wanted, untilSeconds: 1_700_604_800 })
+    expect(found).toEqual([
+      { consensusTimestamp: log.timestamp, data: log.data, topics: log.topics },
+    ])
+    expect(server.requests.map(({ url }) => decodeURIComponent(url ?? ''))).toEqual([
+      '/api/v1/contracts/0xc0/results/logs?topic0=0xaa&topic1=0x0a&timestamp=gt:1700000000.000000000&timestamp=lte:1700604800.000000000&order=desc&limit=100',
+    ])
+    answer({}, 404)
+    expect(await mirror.recentLogs({ ...wanted, untilSeconds: 1_700_604_800 })).toEqual([])
+  })
 })

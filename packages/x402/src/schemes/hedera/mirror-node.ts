@@ -127,6 +127,12 @@ type WantedLogs = {
   readonly untilSeconds: number
 }
 
+/** Of the 7 days before `untilSeconds`. */
+type WantedRecentLogs = Pick<WantedLogs, 'address' | 'topics' | 'untilSeconds'> & {
+  /** What the event says first: 32 bytes in hex. */
+  readonly topic1: string
+}
+
 /** The longest span in which a mirror node searches for topics, seconds: 7 days. */
 const LOG_SPAN_SECONDS = 604_800
 
@@ -193,6 +199,13 @@ export function createMirrorNode(options: MirrorReaderOptions) {
     gasPaid: (wanted: WantedGas): AsyncIterable<GasPaid> => readGasPaid(read, wanted),
     /** A contract's logs that have one of these first topics, oldest first. */
     logs: (wanted: WantedLogs): AsyncIterable<ContractLog> => readLogs(read, wanted),
+    /** The newest logs that have one of these first topics and this second one, newest first, at most 100. */
+    async recentLogs(wanted: WantedRecentLogs): Promise<readonly ContractLog[]> {
+      const { untilSeconds: until } = wanted
+      const after = `${until - LOG_SPAN_SECONDS}.000000000`
+      const found = await read(logsPath(wanted, { after, until, order: 'desc' }), logsSchema)
+      return found?.logs ?? []
+    },
     /** When the contract at an address was created, `seconds.nanos`; undefined if there is none. */
     async contractCreated(address: string): Promise<string | undefined> {
       const found = await read(`/api/v1/contracts/${address}`, contractSchema)
@@ -258,19 +271,27 @@ async function* readGasPaid(
     }
 }
 
+function logsPath(
+  { address, topics, topic1 }: Pick<WantedLogs, 'address' | 'topics'> & { topic1?: string },
+  { after, until, order }: { after: string; until: number; order: 'asc' | 'desc' },
+): string {
+  const search = new URLSearchParams([
+    ...topics.map((topic) => ['topic0', topic]),
+    ...(topic1 === undefined ? [] : [['topic1', topic1]]),
+    ['timestamp', `gt:${after}`],
+    ['timestamp', `lte:${until}.000000000`],
+    ['order', order],
+    ['limit', String(PAGE_SIZE)],
+  ])
+  return `/api/v1/contracts/${address}/results/logs?${search.toString()}`
+}
+
 async function* readLogs(read: Read, wanted: WantedLogs): AsyncGenerator<ContractLog> {
-  const { address, topics, afterTimestamp, untilSeconds } = wanted
+  const { afterTimestamp, untilSeconds } = wanted
   let after = afterTimestamp
   while (Number(after) < untilSeconds) {
     const until = Math.min(Math.floor(Number(after)) + LOG_SPAN_SECONDS, untilSeconds)
-    const search = new URLSearchParams([
-      ...topics.map((topic) => ['topic0', topic]),
-      ['timestamp', `gt:${after}`],
-      ['timestamp', `lte:${until}.000000000`],
-      ['order', 'asc'],
-      ['limit', String(PAGE_SIZE)],
-    ])
-    const first = `/api/v1/contracts/${address}/results/logs?${search.toString()}`
+    const first = logsPath(wanted, { after, until, order: 'asc' })
     for await (const { logs } of readPages(read, first, { schema: logsSchema })) yield* logs
     after = `${until}.000000000`
   }
