@@ -1,7 +1,7 @@
 // X25 from the buyer's side: our agent's command at a shop that sells for a token, on a local ledger.
 import { systemClock } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runAgent } from '../../packages/agent/src/command/run-agent.ts'
+import { runAgentHere } from '../../packages/agent/src/command/run-agent.fixture.ts'
 import {
   type DollarFixture,
   startDollarMarket,
@@ -17,10 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.stop())
 
-async function run(words: readonly string[], from = buyer) {
-  const out: string[] = []
-  const err: string[] = []
-  const code = await runAgent({
+const run = (words: readonly string[], from = buyer) =>
+  runAgentHere({
     arguments: words,
     environment: {
       AGENT_KEY: from.key.toStringRaw(),
@@ -28,24 +26,15 @@ async function run(words: readonly string[], from = buyer) {
       MIRROR_URL: fixture.mirrorUrl,
     },
     clock: systemClock,
-    onInterrupt: () => {},
-    output: {
-      print: (line) => void out.push(line),
-      printError: (line) => void err.push(line),
-      redraw: undefined,
-      columns: () => 80,
-    },
   })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
 
 /** Buys at a shop of its own, by POST, and says what moved. */
 async function buy(caps: (token: string) => readonly string[], from = buyer, to = seller) {
   const shop = await fixture.sell(dollars, to)
-  const pending = async () => (await fixture.balance(dollars.id, from)) ?? 0n
-  const before = await pending()
+  const held = async () => (await fixture.balance(dollars.id, from)) ?? 0n
+  const before = await held()
   const ended = await run(['buy', shop.url, '--data', '{}', ...caps(dollars.id)], from)
-  return { ...ended, moved: (await pending()) - before, runs: shop.runs }
+  return { ...ended, moved: (await held()) - before, runs: shop.runs }
 }
 
 const cent = (token: string) => ['--max-token', `${token}=10000`]

@@ -22,7 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/facilitator': ['service-kit', 'x402'],
   'packages/issuer': ['journal-store', 'jwt-lite', 'service-kit'],
   'packages/devnet': ['contracts', 'service-kit', 'x402'],
-  'packages/agent': ['contracts', 'x402'],
+  'packages/agent': ['contracts', 'service-kit', 'x402'],
   'services/access': ['contracts', 'service-kit', 'x402'],
   'services/care': ['hashchain', 'journal-store', 'jwt-lite', 'service-kit'],
   'services/grading': ['hashchain', 'journal-store', 'jwt-lite', 'odds', 'service-kit', 'x402'],

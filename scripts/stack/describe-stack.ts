@@ -1,22 +1,22 @@
 // What a person sees when the local stack is up: where everything is, and requests to copy for each service.
 import { randomUUID } from 'node:crypto'
 import { mintToken } from '@tallystick/jwt-lite'
+import { LOCAL_STACK_FILE } from '@tallystick/service-kit/stack-environment'
 import type { StackDescription } from './stack-file.ts'
 
 /** The first requests to copy for access. */
 function describeAccess(stack: StackDescription, stackFile: string): string {
   const agent = stack.agents[0]
-  const { access, ledger } = stack
+  const { access } = stack
+  const named = stackFile === LOCAL_STACK_FILE ? '' : ` --stack ${stackFile}`
   return `ACCESS: ask without paying, and read the challenge
 
   curl -i '${access.baseUrl}/api/svc/access?agent=${agent?.evmAddress ?? '0x…'}'
 
-  Pay once as ${agent?.name ?? 'an agent'} and stay in (the key is read from the environment):
+  Pay once as ${stack.agents.at(-1)?.name ?? 'an agent'} and stay in:
 
-  export ACCESS_URL=${access.baseUrl} LEDGER_RPC_URL=${ledger.rpcUrl} MIRROR_URL=${ledger.mirrorUrl}
-  export AGENT_KEY=$(npx node -p "require('./${stackFile}').agents[0].privateKey")
-  npm run --silent agent -- pay --max-hbar 12
-  npm run --silent agent -- watch`
+  npm run --silent agent -- pay --max-hbar 12${named}
+  npm run --silent agent -- watch${named}`
 }
 
 /** A working day: long enough to try things, short enough to be worthless tomorrow. */

@@ -140,6 +140,23 @@ export function createLocalStack(options: LocalStackOptions): LocalStack {
   return { start: () => (starting ??= start()), stop: () => (stopping ??= stop()) }
 }
 
+/** What the payer's command reads: as the last agent, since it guards its window, where a plain client pays as the first. */
+function agentEnvironment(
+  devnet: Devnet,
+  { ports, contract }: { readonly ports: StackPorts; readonly contract: string },
+): Readonly<Record<string, string>> {
+  const { accountId, privateKey } = devnetAccount(devnet, `agent-${AGENTS}`)
+  return {
+    AGENT_KEY: privateKey,
+    AGENT_ACCOUNT_ID: accountId,
+    ACCESS_URL: `http://127.0.0.1:${ports.access}`,
+    ACCESS_CONTRACT: contract,
+    LEDGER_RPC_URL: devnet.rpcUrl,
+    LEDGER_CHAIN_ID: String(devnet.chainId),
+    MIRROR_URL: devnet.mirrorUrl,
+  }
+}
+
 /** What is running once a stack is up. */
 type StartedStack = {
   readonly devnet: Devnet
@@ -191,8 +208,12 @@ function stackDescription(stack: StartedStack): StackDescription {
         evmAddress,
         privateKey,
       })),
-    // Only the seller's command reads the owner's key.
-    environments: { ...environments, access: { ...environments['access'], OWNER_KEY } },
+    // Only the seller's command reads the owner's key, and only the agent's its agent.
+    environments: {
+      ...environments,
+      access: { ...environments['access'], OWNER_KEY },
+      agent: agentEnvironment(devnet, { ports, contract }),
+    },
     process: {
       pid: process.pid,
       children: Object.fromEntries(services.map(({ name, pid }) => [name, pid])),

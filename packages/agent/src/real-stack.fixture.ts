@@ -9,7 +9,7 @@ import { startFacilitator } from '@tallystick/facilitator'
 import { freePort } from '@tallystick/service-kit'
 import { systemClock } from '@tallystick/x402'
 import type { Address } from 'viem'
-import { runAgent } from './command/run-agent.ts'
+import { runAgentHere } from './command/run-agent.fixture.ts'
 
 /** 10,000 HBAR. */
 const BALANCE_TINYBAR = 1_000_000_000_000n
@@ -67,24 +67,12 @@ async function runHere(
   line: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  const written = { out: '', err: '' }
-  const code = await runAgent({
+  const { code, out, err } = await runAgentHere({
     arguments: line,
     environment,
     clock: systemClock,
-    onInterrupt: () => {},
-    output: {
-      print: (text) => {
-        written.out += `${text}\n`
-      },
-      printError: (text) => {
-        written.err += `${text}\n`
-      },
-      redraw: undefined,
-      columns: () => 80,
-    },
   })
-  return { code, ...written }
+  return { code, out: `${out}\n`, err: err && `${err}\n` }
 }
 
 async function listening(child: ChildProcess, log: readonly string[]): Promise<string> {

@@ -209,7 +209,7 @@ test('A16: a key whose address has no account yet is told so', async () => {
 test('X13: the first request to copy in the README is a whole official client, and pays', async () => {
   const folder = fileURLToPath(new URL('..', import.meta.url))
   const readme = readFileSync(`${folder}/README.md`, 'utf8')
-  const script = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
+  const script = /```ts \S+\n([\s\S]*?)```/.exec(readme)?.[1] ?? ''
   expect(script).toContain('setSpendControls')
   const { privateKey, accountId } = await stack.newAgent('reader')
   const line = ['--input-type=module-typescript', '--eval', script]

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { type Clock, DAY_SECONDS, systemClock } from './clock.ts'
 import { configMessage, type Environment, readConfig, slipSentence } from './config.ts'
-import { readStackEnvironment, type StackUser } from './stack-environment.ts'
+import { LOCAL_STACK_FILE, readStackEnvironment, type StackUser } from './stack-environment.ts'
 import { isSlip } from './variable-slips.ts'
 
 /** Where a command reads and writes; a test brings its own. */
@@ -62,7 +62,8 @@ type JsonForm = {
   readonly members: readonly string[]
 }
 
-export type CommandVerb = {
+/** `Code` is what it may exit with. */
+export type CommandVerb<Code extends number = ExitCode> = {
   readonly name: string
   /** Follows the name, e.g. `--sub NAME`; absent, nothing does. */
   readonly usage?: string
@@ -75,7 +76,7 @@ export type CommandVerb = {
   readonly wordsMax?: number
   /** Of a verb that reads: what its flag `--json` prints. */
   readonly json?: JsonForm
-  run(call: CommandCall): Promise<ExitCode>
+  run(call: CommandCall): Promise<Code>
 }
 
 /** Bad arguments, variables or input; nothing was attempted. The message never repeats a secret. */
@@ -88,13 +89,13 @@ class OutputFailed extends Error {
   override readonly name = 'OutputFailed'
 }
 
-type Command = {
+type Command<Code extends number = number> = {
   /** A person types this, e.g. `care`. */
   readonly name: string
   /** The first line of the help, after the name. */
   readonly title: string
   /** Listed by the help in this order. */
-  readonly verbs: readonly CommandVerb[]
+  readonly verbs: readonly CommandVerb<Code>[]
   /** The last lines of the help: variables and exit codes. */
   readonly notes: readonly string[]
   /** Explains an error that a person can act on; undefined for a bug. */
@@ -115,7 +116,7 @@ const packageFile = z.object({ version: z.string() })
 /** How a person asks for help. */
 export const HELP = ['help', '--help', '-h']
 
-const usageLine = ({ name }: Command, verb: CommandVerb): string =>
+const usageLine = ({ name }: Command, verb: CommandVerb<number>): string =>
   [name, verb.name, verb.usage, verb.json && '[--json]'].filter(Boolean).join(' ')
 
 function help(command: Command): readonly string[] {
@@ -131,7 +132,7 @@ function help(command: Command): readonly string[] {
   ]
 }
 
-const verbHelp = (command: Command, verb: CommandVerb): readonly string[] => [
+const verbHelp = (command: Command, verb: CommandVerb<number>): readonly string[] => [
   `Usage: ${usageLine(command, verb)}`,
   `  ${verb.summary}`,
   '',
@@ -163,14 +164,14 @@ const unmarkDash = (argument: string): string =>
 type Options = NonNullable<CommandVerb['options']>
 
 /** The verb's own options, and those that it has like others. */
-const allOptions = ({ stack }: Command, { json, options }: CommandVerb): Options => ({
+const allOptions = ({ stack }: Command, { json, options }: CommandVerb<number>): Options => ({
   ...options,
   ...(json && { json: 'flag' }),
   ...(stack && { stack: 'text' }),
 })
 
-/** Names an option that there is not, without its value; empty for any other fault. */
-function explainUnknownOption(options: Options, list: readonly string[]): string {
+/** Names an option of a command line that there is not, without its value, and the one that was meant; empty for any other fault. */
+export function explainUnknownOption(options: object, list: readonly string[]): string {
   const names = list.flatMap((argument) => /^--([a-z][a-z0-9-]*)/.exec(argument)?.[1] ?? [])
   const unknown = names.find((name) => !Object.hasOwn(options, name))
   if (unknown === undefined) return ''
@@ -215,7 +216,11 @@ function jsonText({ members }: JsonForm, value: object): string {
 }
 
 /** Reads the arguments after the verb. Throws BadUsage, whose message never repeats a value. */
-function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal): CommandCall {
+function readCall(
+  command: Command,
+  verb: CommandVerb<number>,
+  terminal: CommandTerminal,
+): CommandCall {
   const { json, wordsMax = 0 } = verb
   const known = allOptions(command, verb)
   const options = Object.fromEntries(
@@ -253,7 +258,10 @@ function readCall(command: Command, verb: CommandVerb, terminal: CommandTerminal
 }
 
 /** Runs one command line and returns its exit code. Bugs throw. */
-export async function runCommand(command: Command, terminal: CommandTerminal): Promise<ExitCode> {
+export async function runCommand<Code extends number = ExitCode>(
+  command: Command<Code>,
+  terminal: CommandTerminal,
+): Promise<Code | ExitCode> {
   const [name, ...others] = terminal.arguments
   if (name === undefined || HELP.includes(name)) {
     for (const line of help(command)) terminal.print(line)
@@ -345,9 +353,6 @@ export async function writeOutput(call: CommandCall, lines: AsyncIterable<string
       : error
   }
 }
-
-/** `npm start` describes its stack there, from the folder in which it runs. */
-const LOCAL_STACK_FILE = '.local/stack.json'
 
 /** The terminal of this process; the command's entry file passes `process`. */
 export function processTerminal(owner: NodeJS.Process): CommandTerminal {

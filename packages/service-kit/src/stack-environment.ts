@@ -2,6 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 
+/** `npm start` describes its stack there, from the folder in which it runs. */
+export const LOCAL_STACK_FILE = '.local/stack.json'
+
 /** This much of the file that describes the stack is for commands. */
 const StackFile = z.object({
   process: z.object({ pid: z.number() }),

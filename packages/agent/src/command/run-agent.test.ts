@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { explainsItsVerbs } from '@tallystick/service-kit/command-contract'
 import { canonicalTransactionId } from '@tallystick/x402/hedera'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -19,8 +20,7 @@ import {
   statusBody,
 } from '../access-stand-in.fixture.ts'
 import { EXIT } from './output.ts'
-import { readArguments } from './read-arguments.ts'
-import { runAgent } from './run-agent.ts'
+import { runAgentHere } from './run-agent.fixture.ts'
 import { outcomeLines } from './sentences.ts'
 
 const KEY = `${'0'.repeat(63)}7`
@@ -36,33 +36,21 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-async function run(
+const run = (
   line: readonly string[],
   environment: Readonly<Record<string, string>> = { AGENT_KEY: KEY },
-) {
-  // Nobody listens there: what a person would see whose ledger is down.
-  const ledger = { LEDGER_RPC_URL: 'http://127.0.0.1:1' }
-  const out: string[] = []
-  const err: string[] = []
-  const code = await runAgent({
+) =>
+  runAgentHere({
     arguments: line,
     environment: {
       ACCESS_URL: service.baseUrl,
       AGENT_ACCOUNT_ID: '0.0.1004',
-      ...ledger,
+      // Nobody listens there: what a person would see whose ledger is down.
+      LEDGER_RPC_URL: 'http://127.0.0.1:1',
       ...environment,
     },
     clock: hurriedClock(),
-    onInterrupt: () => {},
-    output: {
-      print: (text) => void out.push(text),
-      printError: (text) => void err.push(text),
-      redraw: undefined,
-      columns: () => 80,
-    },
   })
-  return { code, out: out.join('\n'), err: err.join('\n') }
-}
 
 /** The lines for a status that has a reason, unless the change takes it away. */
 function statusSaid(change: object) {
@@ -150,26 +138,27 @@ describe('pay', () => {
 
 describe('arguments and environment', () => {
   test.for([
-    [['sell'], 'Say one of: pay, status, watch, cancel, topup, guard, buy.'],
+    [['sell'], 'The verbs are: pay, status, watch, cancel, topup, guard, buy.'],
+    [['stauts'], 'Did you mean status?'],
     [['buy'], 'Say what to buy: buy URL.'],
     [['buy', 'ftp://shop.example'], 'Say what to buy: buy URL.'],
     [['buy', 'http://shop.example', '--data', '{'], '--data takes JSON'],
     [['buy', 'http://shop.example', '--max-usdc', '0.0000001'], 'with at most 6 decimals'],
     [['buy', 'http://shop.example', '--max-token', '0.0.7001'], '--max-token takes a token'],
     [['buy', 'http://shop.example', '--max-token', '0.0.0=1'], '--max-token takes a token'],
-    [['pay', '--max-usdc', '12'], 'Access is sold for HBAR'],
-    [['pay', '--max-hbar', 'lots'], 'An amount is in HBAR'],
+    [['pay', '--max-usdc', '12'], 'There is no --max-usdc'],
+    [['pay', '--max-hbr', '12'], 'Did you mean --max-hbar?'],
+    [['pay', '--max-hbar', 'lots'], '--max-hbar takes HBAR'],
     [['pay', '--for', '0x12'], '--for takes an EVM address'],
     [['topup'], 'Say how much to add'],
     [['topup', '--hbar', '0'], 'Say how much to add'],
-    [['cancel', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel'],
-    [['guard', 'on', '--for', `0x${'12'.repeat(20)}`], 'Only the agent itself can cancel or guard'],
+    [['cancel', '--for', `0x${'12'.repeat(20)}`], 'There is no --for'],
+    [['guard', 'on', '--for', `0x${'12'.repeat(20)}`], 'There is no --for'],
     [['guard'], 'Say guard on or guard off'],
     [['guard', 'maybe'], 'Say guard on or guard off'],
-    [['pay', 'on'], 'Only guard and buy take something after them.'],
+    [['pay', 'on'], 'Usage: tallystick-agent pay'],
     [['watch', '--until-renewals', '0'], 'whole number above 0'],
     [['watch', '--ends-within', '1h'], 'whole number of seconds'],
-    [['pay', '--sesame'], 'an option that this command does not know'],
   ] as const)('%j is a usage error', async ([line, message]) => {
     const { code, err } = await run(line)
     expect(code).toBe(EXIT.usage)
@@ -200,6 +189,30 @@ describe('arguments and environment', () => {
     expect(statusSaid({ hasAccess: false, ended: null })[0]).toMatch(
       /^No window is open for 0x\w+\.$/,
     )
+  })
+
+  explainsItsVerbs('tallystick-agent', async (line) => {
+    const { code, err, out } = await run(line)
+    return { code, text: out + err }
+  })
+
+  test('S15: beside a local stack the command is one of its agents, without any variable', async () => {
+    const stackFile = join(folder, 'stack.json')
+    const agent = {
+      AGENT_KEY: KEY,
+      AGENT_ACCOUNT_ID: '0.0.1004',
+      ACCESS_URL: service.baseUrl,
+    }
+    writeFileSync(
+      stackFile,
+      JSON.stringify({ process: { pid: process.pid }, environments: { agent } }),
+    )
+    const line = { environment: {}, clock: hurriedClock() }
+    const found = await runAgentHere({ ...line, arguments: ['status'], stackFile })
+    expect(found).toMatchObject({ code: EXIT.done, err: `On the stack of ${stackFile}.` })
+    const named = ['status', '--stack', stackFile]
+    expect(await runAgentHere({ ...line, arguments: named })).toMatchObject({ code: EXIT.done })
+    expect(service.urls).toHaveLength(2)
   })
 
   test('--help names the verbs, the variables and the exit codes', async () => {
@@ -251,7 +264,7 @@ describe('arguments and environment', () => {
     expect((await run(['status'], { AGENT_KEY_FILE: `${file}x` })).err).toContain('readable file')
   })
 
-  test('a key as an argument is refused and never printed, wherever it stands', () => {
+  test('a key as an argument is refused and never printed, wherever it stands', async () => {
     const frames = [
       (key: string) => ['pay', key],
       (key: string) => ['pay', '--key', `0x${key}`],
@@ -259,13 +272,12 @@ describe('arguments and environment', () => {
       (key: string) => ['--for', key, 'status'],
       (key: string) => ['pay', `3030020100300706052b8104000a04220420${key}`],
     ]
-    fc.assert(
-      fc.property(keyHex, fc.constantFrom(...frames), (key, frame) => {
-        const reading = readArguments(frame(key))
-        expect(reading).toMatchObject({ kind: 'invalid' })
-        const message = reading.kind === 'invalid' ? reading.message : ''
-        expect(message).toContain('looks like a private key')
-        expect(message.toLowerCase()).not.toContain(key)
+    await fc.assert(
+      fc.asyncProperty(keyHex, fc.constantFrom(...frames), async (key, frame) => {
+        const { code, err, out } = await run(frame(key))
+        expect(code).toBe(EXIT.usage)
+        expect(err).toContain('looks like a private key')
+        expect(`${err}${out}`.toLowerCase()).not.toContain(key)
       }),
     )
   })
