@@ -5,8 +5,19 @@ import { join } from 'node:path'
 import { playStory } from './demo/play-story.ts'
 import { createLocalStack } from './stack/local-stack.ts'
 import { freePorts } from './stack/ports.ts'
+import { readFlags } from './stack/read-flags.ts'
 import { findStack, type StackDescription, stackFile } from './stack/stack-file.ts'
 import { whenToldToEnd } from './stack/when-told-to-end.ts'
+
+const HELP = `npm run demo: an agent's story, told on the stack that npm start runs, or on its own if there is none
+
+  npm run demo -- [--stack FILE]
+
+  --stack FILE            the description of a stack that runs elsewhere (.local/stack.json)
+
+Example: npm run demo`
+
+const { stack: file } = readFlags({ stack: { type: 'string' } }, HELP)
 
 const say = (line: string): void => console.log(line)
 
@@ -54,10 +65,13 @@ async function playOnOwnStack(): Promise<number> {
   return code
 }
 
-const found = findStack(stackFile)
+const found = findStack(file ?? stackFile)
 if (found.kind === 'running') {
   say(`On the stack that runs at ${found.description.access.baseUrl}.`)
   process.exitCode = await playOn(found.description)
+} else if (file !== undefined) {
+  console.error(`--stack ${file}: no stack of it runs; npm start starts one.`)
+  process.exitCode = 2
 } else {
   say('No stack is running here; starting one for this story.')
   process.exitCode = await playOnOwnStack()

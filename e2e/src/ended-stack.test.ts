@@ -65,15 +65,26 @@ it('what a killed stack left running is reported by name and process, and npm st
   expect(findStack(stack.stackFile).kind).toBe('none')
 })
 
-it.each(['start', 'stop'])(
-  'npm %s says its flags on --help, and where they stand on any other',
-  async (name) => {
+it.each([
+  ['start', '--free-port', '--free-ports'],
+  ['stop', '--stackfile', '--stack-file'],
+  ['demo', '--stak', '--stack'],
+])(
+  'S11: npm %s says its flags on --help, its version, and which flag was meant by %s',
+  async (name, flag, meant) => {
     const help = spawnScript(`scripts/${name}.ts`, ['--help'])
     expect(await ended(help.child)).toBe(0)
     expect(help.output()).toContain('Example: npm')
-    const slip = spawnScript(`scripts/${name}.ts`, ['--free-port'])
-    expect(await ended(slip.child)).toBe(2)
-    expect(slip.output()).toMatch(/^Unknown option '--free-port'.*--help\n$/s)
+    const version = spawnScript(`scripts/${name}.ts`, ['--version'])
+    expect([await ended(version.child), version.output()]).toEqual([
+      0,
+      expect.stringMatching(/^tallystick \d+\.\d+\.\d+\n$/),
+    ])
+    const slip = spawnScript(`scripts/${name}.ts`, [flag])
+    expect([await ended(slip.child), slip.output()]).toEqual([
+      2,
+      `There is no ${flag}. Did you mean ${meant}?\nThe flags that there are: --help\n`,
+    ])
   },
 )
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readVersion } from '@tallystick/service-kit/command'
 import { type ControlCall, HELP, readArguments } from './command/read-arguments.ts'
 import { controlled, welcome, welcomeToXLayer } from './command/welcome.ts'
 import { SEND_LATENCY_MS } from './ledger/network-faults.ts'
@@ -11,6 +12,10 @@ async function main(): Promise<number> {
   const wanted = readArguments(process.argv.slice(2))
   if (wanted.kind === 'help') {
     process.stdout.write(HELP)
+    return 0
+  }
+  if (wanted.kind === 'version') {
+    process.stdout.write(`tallystick-devnet ${readVersion()}\n`)
     return 0
   }
   if (wanted.kind === 'invalid') {

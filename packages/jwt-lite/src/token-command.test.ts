@@ -78,6 +78,7 @@ describe('tallystick-token', () => {
     ['an argument missing', good.slice(2), '--sub is missing.'],
     ['an empty scope', [...good, '--scope', ' '], '--scope is missing.'],
     ['a secret as an argument', [...good, '--secret', secret], 'does not know'],
+    ['a slip', [...good, '--life', '60'], 'does not know. Did you mean --lifetime-seconds?'],
     ['a bare word', [...good, secret], 'does not know'],
     ['no lifetime', [...good, '--lifetime-seconds', '0'], 'a whole number from 1'],
     ['over a year', [...good, '--lifetime-seconds', '31536001'], 'to 31536000'],
@@ -89,8 +90,15 @@ describe('tallystick-token', () => {
     expect(result.stderr).not.toContain('horse')
   })
 
-  test('--help is exit 0', () => {
-    expect(run({ arguments: ['-h'] })).toMatchObject({ exitCode: 0, stderr: '' })
+  test('--help has an example and --version the version, both with exit 0', () => {
+    const help = run({ arguments: ['-h'] })
+    expect(help).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(help.stdout).toContain('Example: ')
+    expect(run({ arguments: ['--version'] })).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^tallystick-token \d+\.\d+\.\d+\n$/),
+      stderr: '',
+    })
   })
 
   test('the command itself: environment in, token out', async () => {

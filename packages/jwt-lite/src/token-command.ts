@@ -19,6 +19,10 @@ const USAGE = `Usage: tallystick-token --sub NAME --scope "SCOPE SCOPE" --audien
   --typ               the token's type, such as care+jwt
   --lifetime-seconds  1 to ${LIFETIME_SECONDS_MAX}, default ${DEFAULT_LIFETIME_SECONDS}
 
+  --version           the version
+
+Example: TOKEN_SECRET_FILE=secrets/token tallystick-token --sub nurse-ada --scope care.write --audience http://localhost:3002/mcp --typ care+jwt
+
 The secret comes from TOKEN_SECRET, or from the file that TOKEN_SECRET_FILE names: one secret a line, the first signs.
 `
 
@@ -38,7 +42,9 @@ export function runTokenCommand(
 ): TokenCommandResult {
   const options = readOptions(args)
   if (options?.help === true) return { exitCode: 0, stdout: USAGE, stderr: '' }
-  const problem = findProblem(options)
+  if (options?.version === true)
+    return { exitCode: 0, stdout: `tallystick-token ${readVersion()}\n`, stderr: '' }
+  const problem = findProblem(options, args)
   if (options === undefined || problem !== undefined)
     return { exitCode: 2, stdout: '', stderr: `${problem}\n\n${USAGE}` }
   const parsed = readKeys(environment)
@@ -61,7 +67,13 @@ const OPTIONS = {
   typ: text,
   'lifetime-seconds': { type: 'string', default: String(DEFAULT_LIFETIME_SECONDS) },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
 } as const
+
+function readVersion(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { readonly version: string }).version
+}
 
 /** The options by name; undefined if there are unknown ones. */
 function readOptions(args: readonly string[]) {
@@ -73,14 +85,28 @@ function readOptions(args: readonly string[]) {
   }
 }
 
-function findProblem(options: ReturnType<typeof readOptions>): string | undefined {
-  if (options === undefined) return 'There is an argument that this command does not know.'
+function findProblem(
+  options: ReturnType<typeof readOptions>,
+  args: readonly string[],
+): string | undefined {
+  if (options === undefined)
+    return `There is an argument that this command does not know.${didYouMean(args)}`
   for (const name of ['sub', 'scope', 'audience', 'typ'] as const)
     if (options[name].trim() === '') return `--${name} is missing.`
   const lifetime = options['lifetime-seconds']
   return /^[1-9]\d*$/.test(lifetime) && Number(lifetime) <= LIFETIME_SECONDS_MAX
     ? undefined
     : `--lifetime-seconds: expected a whole number from 1 to ${LIFETIME_SECONDS_MAX}.`
+}
+
+/** The option that an unknown one begins or is the beginning of, without the text of either: it may be a secret. */
+function didYouMean(args: readonly string[]): string {
+  const names = args.flatMap((argument) => /^--([a-z-]+)/.exec(argument)?.[1] ?? [])
+  const slip = names.find((name) => !Object.hasOwn(OPTIONS, name)) ?? ''
+  const meant = Object.keys(OPTIONS).find(
+    (name) => slip !== '' && (name.startsWith(slip) || slip.startsWith(name)),
+  )
+  return meant === undefined ? '' : ` Did you mean --${meant}?`
 }
 
 function readKeys(environment: Environment): ParsedTokenKeys {

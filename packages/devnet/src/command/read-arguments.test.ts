@@ -61,8 +61,13 @@ describe('the command line', () => {
     },
   )
 
+  test('--version is asked for', () => {
+    expect(readArguments(['--version'])).toEqual({ kind: 'version' })
+  })
+
   test.each([
-    ['--port', /no option --port/],
+    ['--port', /^There is no --port\.$/],
+    ['--rpc-prot=1', /Did you mean --rpc-port\?$/],
     ['--rpc-port', /argument missing/],
     ['--rpc-port=x', /needs a port/],
     ['--rpc-port=65536', /needs a port/],

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { explainUnknownOption } from '@tallystick/service-kit/command'
 
 type Arguments =
   | {
@@ -17,6 +18,7 @@ type Arguments =
       controls: readonly ControlCall[]
     }
   | { kind: 'help' }
+  | { kind: 'version' }
   | { kind: 'invalid'; message: string }
 
 export type ControlCall = { name: string; parameters: readonly unknown[] }
@@ -38,6 +40,7 @@ const OPTIONS = {
   state: { type: 'string' },
   'server-clock-off': { type: 'string', default: '0' },
   help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
 } as const
 
 export const HELP = `A local Hedera in one process: JSON-RPC relay, mirror node REST, consensus node gRPC, schedule service.
@@ -57,6 +60,9 @@ Usage: npm run devnet -- [options]      or: tallystick-devnet [options]
   --control NAME=JSON one control, such as setReadLagMs=5000 or 'setNodeDown=["0.0.4",true]'; may be repeated
   --server-clock-off N  this machine's clock is N seconds ahead of the ledger's; below 0, behind it
   --help              this text
+  --version           the version
+
+Example: npm run devnet -- --xlayer --state .local/ledger.json
 
 Ctrl-C ends it and leaves nothing behind.
 `
@@ -66,38 +72,35 @@ export function readArguments(words: readonly string[]): Arguments {
   try {
     const { values } = parseArgs({ args: [...words], options: OPTIONS })
     if (values.help === true) return { kind: 'help' }
+    if (values.version === true) return { kind: 'version' }
     return {
       kind: 'start',
       host: values.host,
-      rpcPort: readPort(values, 'rpc-port'),
-      mirrorPort: readPort(values, 'mirror-port'),
-      consensusPort: readPort(values, 'consensus-port'),
+      rpcPort: portOf(values, 'rpc-port'),
+      mirrorPort: portOf(values, 'mirror-port'),
+      consensusPort: portOf(values, 'consensus-port'),
       xLayerPort:
         values.xlayer === true || values['xlayer-port'] !== undefined
-          ? readPort({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
+          ? portOf({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
           : undefined,
       stateFile: values.state,
-      serverClockOffMs: readSeconds(values['server-clock-off']) * 1_000,
+      serverClockOffMs: secondsOf(values['server-clock-off']) * 1_000,
       controls: [
-        ...(values.seed === undefined ? [] : [readControl(`seedChance=${values.seed}`)]),
+        ...(values.seed === undefined ? [] : [controlOf(`seedChance=${values.seed}`)]),
         ...(values['like-testnet'] === true ? [{ name: 'likeTestnet', parameters: [] }] : []),
-        ...(values.control ?? []).map(readControl),
+        ...(values.control ?? []).map(controlOf),
       ],
     }
   } catch (cause) {
     const text = cause instanceof Error ? cause.message : String(cause)
-    const unknown = /^Unknown option '(.+?)'/.exec(text)?.[1]
-    return {
-      kind: 'invalid',
-      message: unknown === undefined ? text : `There is no option ${unknown}.`,
-    }
+    return { kind: 'invalid', message: explainUnknownOption(OPTIONS, words).trim() || text }
   }
 }
 
 /** Farthest that a clock may be set off, seconds: wrong clocks are off by less than an hour. */
 const CLOCK_OFF_SECONDS_MAX = 3_600
 
-function readSeconds(text: string): number {
+function secondsOf(text: string): number {
   const seconds = Number(text)
   if (text !== '' && Math.abs(seconds) <= CLOCK_OFF_SECONDS_MAX) return seconds
   throw new Error(
@@ -106,7 +109,7 @@ function readSeconds(text: string): number {
 }
 
 /** `NAME=JSON`: a list holds the parameters, any other value is the only one; without `=` there is none. */
-function readControl(text: string): ControlCall {
+function controlOf(text: string): ControlCall {
   const [, name = '', json] = /^(\w+)(?:=(.*))?$/s.exec(text) ?? []
   try {
     const value: unknown = json === undefined ? [] : JSON.parse(json)
@@ -117,7 +120,7 @@ function readControl(text: string): ControlCall {
   throw new Error(`--control needs NAME=JSON, and got ${text}.`)
 }
 
-function readPort<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {
+function portOf<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {
   const text = values[name]
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new Error(`--${name} needs a port, 0 to 65535, and got ${text}.`)

@@ -11,12 +11,12 @@ const PAYER = `0x${'a1'.repeat(20)}`
 
 /** An anvil that traces every transaction as moving nothing, and records its calls. */
 function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
-  const requested: string[] = []
+  const asked: string[] = []
   return {
-    asked: requested,
+    asked,
     call: () => Promise.reject(new Error('only traces are requested')),
     async batch(calls) {
-      requested.push(...calls.map(([method]) => method))
+      asked.push(...calls.map(([method]) => method))
       return calls.map(() => ({ type: 'CALL', from: PAYER, value: '0x0' }))
     },
   }

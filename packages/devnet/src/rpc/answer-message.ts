@@ -72,7 +72,7 @@ function toCall(call: unknown): { id?: unknown; method?: unknown; params?: unkno
 }
 
 /** A refusal, with the id of its request. */
-export const describeFailure =
+export const failureOf =
   (requestId: string) =>
   (id: unknown, { code, message, data }: RpcError): JsonObject => ({
     jsonrpc: '2.0',
