@@ -13,7 +13,6 @@ const SHARED = [
   'fuzz',
   'hostile-bytes',
   'npm-start',
-  'readme',
   'sign-in',
   'watch-it-run',
 ].map((name) => `src/${name}.test.ts`)

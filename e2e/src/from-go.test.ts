@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, inject, test } from 'vitest'
-import { careToken, writeRecord } from './care-writer.ts'
-import { readBlocks, startBlock } from './page-blocks.ts'
+import { writeRecord } from './care-writer.ts'
+import { cloneBeside, readBlocks, startBlock } from './page-blocks.ts'
 import { ended } from './spawned-stack.ts'
 
 const stack = inject('stack')
 const blocks = readBlocks('docs/how-to/from-go.md')
 const shell = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code)
-const [init = '', install = '', audit = '', journal = '', chain = '', hear = ''] = shell
+const [init = '', install = '', audit = '', journal = '', token = '', chain = '', hear = ''] = shell
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-go-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -22,6 +22,7 @@ const INSTALL_MS = 240_000
 /** Why the blocks cannot run here; undefined if they can. A module proxy is somebody else's machine. */
 function missing(): string | undefined {
   if (spawnSync('go', ['version']).status !== 0) return 'no Go'
+  cloneBeside(stack, folder)
   const quiet = { cwd: folder, timeout: INSTALL_MS }
   spawnSync('bash', ['-ec', init], quiet)
   for (const { code, language, name } of blocks)
@@ -67,13 +68,11 @@ describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: $
   })
 
   test('a chain is replayed from its export, and an altered one is named', async () => {
-    const { care } = stack.description
-    const code = chain.replace('heron/medication', 'go-auditor/diet')
-    const ACCESS_TOKEN = careToken(care, { sub: 'go-auditor', scope: 'care.read.user' })
-    const intact = start(code, { ACCESS_TOKEN })
+    const code = token + chain.replace('heron/medication', 'go-auditor/diet')
+    const intact = start(code)
     expect(await ended(intact.child), intact.output()).toBe(0)
     expect(intact.output()).toMatch(/^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m)
-    const altered = start(code.replace('|\n', "| sed 's/Little/Much/' |\n"), { ACCESS_TOKEN })
+    const altered = start(code.replace('|\n', "| sed 's/Little/Much/' |\n"))
     expect(await ended(altered.child)).not.toBe(0)
     expect(altered.output()).toContain('BROKEN at version 2')
   })
@@ -83,8 +82,7 @@ describe.skipIf(reason !== undefined)(`from Go${reason === undefined ? '' : `: $
     const record = { patient: 'go-host', domain: 'medication' }
     const write = (value: string) => writeRecord(care, { ...record, value, authorId: 'dr-osei' })
     await write('Take one tablet.')
-    const ACCESS_TOKEN = careToken(care, { sub: 'go-host', scope: 'care.read.user' })
-    const host = start(hear.replace('heron', record.patient), { ACCESS_TOKEN })
+    const host = start(token + hear.replace('heron', record.patient))
     try {
       await expect.poll(host.output).toContain('listening')
       await write('Take two tablets.')

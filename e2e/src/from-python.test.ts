@@ -1,13 +1,13 @@
 // Every block of docs/how-to/from-python.md, as a person would run it, beside the shared stack.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@tallystick/service-kit'
 import { startServiceProcess } from '@tallystick/service-kit/service-process'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { careToken, writeRecord } from './care-writer.ts'
-import { readBlocks, startBlock } from './page-blocks.ts'
+import { cloneBeside, readBlocks, startBlock } from './page-blocks.ts'
 import { ended, root } from './spawned-stack.ts'
 
 const stack = inject('stack')
@@ -87,11 +87,7 @@ describe.skipIf(reason !== undefined)(
   `from Python${reason === undefined ? '' : `: ${reason}`}`,
   () => {
     beforeAll(() => {
-      mkdirSync(join(folder, '.local'))
-      writeFileSync(join(folder, '.local/stack.json'), JSON.stringify(stack.description))
-      // `npm run agent` is the checkout's.
-      for (const name of ['package.json', 'packages', 'node_modules'])
-        symlinkSync(join(root, name), join(folder, name))
+      cloneBeside(stack, folder)
       for (const { code, language, name } of blocks)
         if (language === 'python') writeFileSync(join(folder, name), code)
     })
@@ -102,6 +98,7 @@ describe.skipIf(reason !== undefined)(
         'run',
         'run',
         'host',
+        'token',
         'stay',
         'chain',
         'run',
@@ -165,16 +162,10 @@ describe.skipIf(reason !== undefined)(
     })
 
     test('a chain is checked with what every Python has', async () => {
-      const { care } = stack.description
-      const token = careToken(care, { sub: 'auditor', scope: 'care.read.user' })
-      const code = inShell('chain').replace('care://heron/medication', uri)
-      expect(await run(code, { ACCESS_TOKEN: token })).toMatch(
-        /^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m,
-      )
+      const code = inShell('token') + inShell('chain').replace('care://heron/medication', uri)
+      expect(await run(code)).toMatch(/^INTACT: 2 version\(s\), newest [0-9a-f]{64}$/m)
       const altered = code.replace('|\n', "| sed 's/Take two/Take ten/' |\n")
-      await expect(run(`! { ${altered.trimEnd()}\n}`, { ACCESS_TOKEN: token })).resolves.toContain(
-        'BROKEN at version 2',
-      )
+      await expect(run(`! { ${altered.trimEnd()}\n}`)).resolves.toContain('BROKEN at version 2')
     })
 
     test('an agent pays in HBAR through the command', async () => {

@@ -1,7 +1,9 @@
 // The shell of a person who follows a page of the docs in a clone of the repository.
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, symlinkSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { eventually } from './eventually.ts'
-import { ended, readOutput } from './spawned-stack.ts'
+import { ended, readOutput, root } from './spawned-stack.ts'
 
 /** What a command says that did nothing since an answer was lost: a person runs it again. */
 const DID_NOTHING = /Nothing was signed|does not answer|No ledger answers|cannot try it/
@@ -10,6 +12,38 @@ const RUNS_MAX = 5
 type Environment = Readonly<Record<string, string>>
 
 type Shell = { readonly child: ChildProcess; readonly output: () => string }
+
+/**
+ * Where a person's programs are: on the machine's path, and none in a checkout. `NODE_20` names the Node that they have; without
+ * it, it is the machine's.
+ */
+export function readersPath(): string {
+  const { NODE_20, PATH = '' } = process.env
+  const own = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'))
+  return [...(NODE_20 === undefined ? [] : [dirname(NODE_20)]), ...own].join(delimiter)
+}
+
+/** `v20.19.6`. */
+export const readersNode = (): string =>
+  execFileSync('node', ['--version'], { env: { PATH: readersPath() }, encoding: 'utf8' }).trim()
+
+/** Makes a clone in an empty folder as it is after `npm run setup`; what was installed is shared. */
+export function cloneCheckout(folder: string): void {
+  const listed = ['ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const files = execFileSync('git', listed, { cwd: root, encoding: 'utf8' }).split('\0')
+  for (const file of files.filter((each) => each !== '' && existsSync(join(root, each)))) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true })
+    copyFileSync(join(root, file), join(folder, file))
+  }
+  // Links lead to packages of the clone, and into the one store.
+  for (const place of globSync('{.,*,{packages,services}/*}/node_modules', { cwd: root }))
+    cpSync(join(root, place), join(folder, place), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (source) => !/node_modules\/\.(?!bin)/.test(source),
+    })
+  symlinkSync(join(root, 'node_modules/.pnpm'), join(folder, 'node_modules/.pnpm'))
+}
 
 /** Shells in the reader's clone. */
 export function readersShell(folder: string) {
@@ -20,7 +54,7 @@ export function readersShell(folder: string) {
     const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], {
       cwd: folder,
       env: {
-        PATH: process.env['PATH'],
+        PATH: readersPath(),
         HOME: process.env['HOME'],
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         npm_config_ignore_scripts: 'true',

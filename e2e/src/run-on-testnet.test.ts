@@ -1,15 +1,7 @@
 // Every command of docs/how-to/run-on-testnet.md, as a person types it, on a ledger that is as slow, late, limited and lossy as
 // the public one: its shell blocks in order, and then each command of its last table. The page's addresses, accounts and keys are
 // replaced by the ledger's.
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,7 +11,7 @@ import { ExactHederaClient, hederaSigner } from '@tallystick/x402/hedera'
 import { createPublicClient, getAddress, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from './eventually.ts'
-import { end, readersShell, untilSaid } from './readers-shell.ts'
+import { cloneCheckout, end, readersShell, untilSaid } from './readers-shell.ts'
 import { isOk, root } from './spawned-stack.ts'
 
 const PAGE = readFileSync(join(root, 'docs/how-to/run-on-testnet.md'), 'utf8')
@@ -81,8 +73,7 @@ const inlineCommand = (start: string): string =>
 const FREE_PORTS = '--rpc-port 0 --mirror-port 0 --consensus-port 0'
 
 beforeAll(async () => {
-  for (const name of readdirSync(root).filter((entry) => !entry.startsWith('.')))
-    symlinkSync(join(root, name), join(folder, name))
+  cloneCheckout(folder)
   const devnet = shell(`${inlineCommand('npm run devnet')} ${FREE_PORTS}`)
   await untilSaid(devnet, /Like testnet/)
   const printed = (form: RegExp): string => form.exec(devnet.output())?.[1] ?? ''

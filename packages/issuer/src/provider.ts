@@ -214,12 +214,8 @@ function chooseFeatures({ config }: ProviderParts): Configuration['features'] {
     resourceIndicators: {
       enabled: true,
       // A mere sign-in gets no token for a resource.
-      defaultResource: async (
-        { oidc }: KoaContextWithOIDC,
-        _client: unknown,
-        eitherOf?: string[],
-      ) => {
-        if (eitherOf !== undefined) return eitherOf
+      defaultResource: async ({ oidc }: KoaContextWithOIDC, _client: unknown, oneOf?: string[]) => {
+        if (oneOf !== undefined) return oneOf
         const requested = oidc.requestParamScopes
         return scopes.some((scope) => requested.has(scope)) ? resources[0] : undefined
       },

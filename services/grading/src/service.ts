@@ -125,7 +125,7 @@ export async function createGradingService(
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
-    findTerms: payments.findTerms,
+    termsOf: payments.termsOf,
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,

@@ -1,5 +1,8 @@
 // Runs the commands of docs/how-to/move-to-a-new-contract.md, in their order.
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { accessWindowAbi } from '@tallystick/contracts'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,17 +16,22 @@ const page = readFileSync(
   new URL('../../../../docs/how-to/move-to-a-new-contract.md', import.meta.url),
   'utf8',
 )
-const commands = [...page.matchAll(/^npm run --silent access-operator -- (.+)$/gm)].map(
+const commands = [...page.matchAll(/^npm run --silent access-operator -- ([^|\n]*\w)/gm)].map(
   ([, line = '']) => line.split(' '),
 )
+const [exported = ''] = /^export [^`]*/m.exec(page) ?? []
 
 let stack: DeployedStack
+const folder = mkdtempSync(join(tmpdir(), 'move-contract-'))
 
 beforeAll(async () => {
   stack = await startDeployedStack()
 })
 
-afterAll(() => stack.stop())
+afterAll(async () => {
+  await stack.stop()
+  rmSync(folder, { recursive: true })
+})
 
 test('A23: the way to a new contract: old windows run out on theirs, and no old sale is paid back', async () => {
   const agent = stack.account('agent-1')
@@ -67,8 +75,18 @@ test('A23: the way to a new contract: old windows run out on theirs, and no old 
   expect(rest).toMatch(/Earned +12 HBAR/)
   await run(earnings)
   await run(reserve)
-  const [, ACCESS_CONTRACT = ''] = /ACCESS_CONTRACT=(0x[0-9a-f]{40})/.exec(await run(deploy)) ?? []
-  environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS: stack.contract }
+  writeFileSync(join(folder, 'deployed.txt'), await run(deploy))
+  const shown = `${exported}echo "$ACCESS_CONTRACT $PREVIOUS_CONTRACTS"`
+  const [ACCESS_CONTRACT = '', PREVIOUS_CONTRACTS = ''] = execFileSync('bash', ['-euc', shown], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ACCESS_CONTRACT: stack.contract },
+    encoding: 'utf8',
+  }).split(/\s/)
+  expect([ACCESS_CONTRACT, PREVIOUS_CONTRACTS]).toEqual([
+    expect.stringMatching(/^0x[0-9a-f]{40}$/),
+    stack.contract,
+  ])
+  environment = { ACCESS_CONTRACT, PREVIOUS_CONTRACTS }
   expect(await run(again)).toContain(`opened for ${agent.evmAddress}`)
   const refund = await stack.run(['payments', 'refund', id, '--although-pending'], environment)
   expect(refund.err).toContain('It was opened for')

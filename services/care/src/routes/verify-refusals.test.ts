@@ -78,16 +78,16 @@ describe('404 not_found', () => {
     const internal = ['care-internal://ann/plan', 'care-internal://ann/none']
     for (const route of ['/verify', '/verify/export']) {
       const seen = new Set<string>()
-      const requested: unknown[] = []
+      const asked: unknown[] = []
       for (const uri of [...internal, 'care://ann/none']) {
         calls.length = 0
         const answer = await suite.fixture.get(`${route}?uri=${uri}`, withToken('care.read.user'))
         const { 'x-request-id': _, date: __, 'content-length': ___, ...headers } = answer.headers
         seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers]))
-        requested.push([uri, calls.length === 0])
+        asked.push([uri, calls.length === 0])
       }
       expect(seen.size).toBe(1)
-      expect(requested.slice(0, 2)).toEqual(internal.map((uri) => [uri, true]))
+      expect(asked.slice(0, 2)).toEqual(internal.map((uri) => [uri, true]))
     }
   })
 })

@@ -38,9 +38,11 @@ const programs = (): string => {
   return join(DEBIAN, newest, 'bin')
 }
 
-const COMMANDS = ['care', 'grading']
-  .map((name) => `${name}() { node ${root}/services/${name}/src/command/main.ts "$@"; }`)
-  .join('\n')
+const SHELL_BLOCK = /^```sh( server)?\n([^`]*)^```$/gm
+const readPage = (name: string): string => readFileSync(join(root, 'docs/how-to', name), 'utf8')
+
+/** How a reader of either page calls the commands. */
+const COMMANDS = [...readPage('postgres.md').matchAll(SHELL_BLOCK)][0]?.[2] ?? ''
 
 type Block = { readonly isServer: boolean; readonly script: string }
 
@@ -56,6 +58,7 @@ export function openHowTo(
   const environment = {
     ...NODE_ENVIRONMENT,
     PATH: `${programs()}:${NODE_ENVIRONMENT['PATH']}`,
+    TALLYSTICK: root,
     CHECKPOINT_KEY: Buffer.alloc(32, 5).toString('base64'),
     DATABASE_PATH: join(folder, 'grading.db'),
     ...variables(serverFolder),
@@ -79,17 +82,19 @@ export function openHowTo(
     expect(status, `${script}\n${printed}`).toBe(0)
     return printed
   }
-  const document = readFileSync(join(root, 'docs/how-to', name), 'utf8')
+  const document = readPage(name)
   return {
     folder,
     serverFolder,
     document,
-    /** The page's blocks, in order; those of the server's user are marked. */
-    blocks: [...document.matchAll(/^```sh( server)?\n([^`]*)^```$/gm)].map(
-      ([, server, script = '']) =>
-        () =>
-          run({ isServer: server !== undefined, script }),
-    ),
+    /** The page's blocks, in order, after the commands of them all; those of the server's user are marked. */
+    blocks: [...document.matchAll(SHELL_BLOCK)]
+      .filter(([, , script]) => script !== COMMANDS)
+      .map(
+        ([, server, script = '']) =>
+          () =>
+            run({ isServer: server !== undefined, script }),
+      ),
     server: (script: string): string => run({ isServer: true, script }),
     reader: (script: string): string => run({ isServer: false, script }),
     /** Adds one match to the ledger that the variables name. */

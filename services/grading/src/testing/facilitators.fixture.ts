@@ -23,7 +23,7 @@ type OkxStandIn = {
 }
 
 /** OKX's code for headers that do not sign exactly this request. */
-function findRefusal(request: FastifyRequest): string | undefined {
+function refusalOf(request: FastifyRequest): string | undefined {
   const header = (name: string): string => String(request.headers[name] ?? '')
   const timestamp = header('ok-access-timestamp')
   if (header('ok-access-key') !== OKX_CREDENTIALS.OKX_API_KEY) return '50111'
@@ -33,8 +33,8 @@ function findRefusal(request: FastifyRequest): string | undefined {
   const expected = createHmac('sha256', OKX_CREDENTIALS.OKX_SECRET_KEY)
     .update(`${timestamp}${request.method}${request.url}${body}`)
     .digest()
-  const input = Buffer.from(header('ok-access-sign'), 'base64')
-  return input.length === expected.length && timingSafeEqual(input, expected) ? undefined : '50113'
+  const given = Buffer.from(header('ok-access-sign'), 'base64')
+  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : '50113'
 }
 
 /** Starts the stand-in on a free port. */
@@ -47,13 +47,13 @@ export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandI
   })
   app.all('/*', async (request, reply) => {
     const path = request.url.replace(ROOT, '')
-    const requested = `${request.method} ${path}`
-    const refusal = findRefusal(request)
+    const asked = `${request.method} ${path}`
+    const refusal = refusalOf(request)
     if (refusal !== undefined) {
-      refused.push(`${refusal} ${requested}`)
+      refused.push(`${refusal} ${asked}`)
       return reply.code(401).send({ code: refusal, msg: 'refused', data: null })
     }
-    seen.push(requested)
+    seen.push(asked)
     const answer = await fetch(`${facilitatorUrl}${path}`, {
       method: request.method,
       ...(typeof request.body === 'string'
@@ -83,7 +83,7 @@ type SlowFacilitator = {
 export async function startSlowFacilitator(facilitatorUrl: string): Promise<SlowFacilitator> {
   const app = fastify({ forceCloseConnections: true })
   const gate = new EventTarget()
-  const pending = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
   app.all('/*', async (request, reply) => {
     const answer = await fetch(`${facilitatorUrl}${request.url}`, {
       method: request.method,
@@ -97,7 +97,7 @@ export async function startSlowFacilitator(facilitatorUrl: string): Promise<Slow
     const text = await answer.text()
     if (request.url === '/settle') {
       gate.dispatchEvent(new Event('settled'))
-      await pending.promise
+      await held.promise
     }
     return reply.code(answer.status).type('application/json').send(text)
   })
@@ -109,9 +109,9 @@ export async function startSlowFacilitator(facilitatorUrl: string): Promise<Slow
     async settled() {
       await once(gate, 'settled')
     },
-    release: () => pending.resolve(),
+    release: () => held.resolve(),
     async stop() {
-      pending.resolve()
+      held.resolve()
       await app.close()
     },
   }

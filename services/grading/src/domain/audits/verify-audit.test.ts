@@ -44,12 +44,12 @@ async function audited() {
   const unknown = samplePick({ market: 'soccer/none/1x2/ft' })
   const answer = await grader.audit({ picks: [home, away, quarter, parlay, unknown] })
   const audit = JSON.parse(JSON.stringify(answer)) as AuditAnswer
-  const makeEntry = async (seq: number): Promise<PublicEntry> => {
+  const entryOf = async (seq: number): Promise<PublicEntry> => {
     const entry = await grader.publicEntry(seq)
     if (entry === undefined) throw new Error('the ledger lacks an entry')
     return JSON.parse(JSON.stringify(entry))
   }
-  return { audit, makeEntry }
+  return { audit, entryOf }
 }
 
 test('G5: an audit’s figures are what its cards add up to; one changed figure is found', async () => {
@@ -64,10 +64,10 @@ test('G5: an audit’s figures are what its cards add up to; one changed figure 
 })
 
 test('every closing price of an audit is in the entry that its card names: halves and legs too, hidden ones said so', async () => {
-  const { audit, makeEntry } = await audited()
+  const { audit, entryOf } = await audited()
   const outcomes = await Promise.all(
     namedEntries(audit).map(async ({ seq, cards }) => {
-      const entry = await makeEntry(seq)
+      const entry = await entryOf(seq)
       return cards.map((close) => checkClose(close, entry))
     }),
   )
@@ -82,11 +82,11 @@ test('every closing price of an audit is in the entry that its card names: halve
 })
 
 test('an attack: a card with another price, or with the hash of another entry, fails', async () => {
-  const { audit, makeEntry: makeEntryHere } = await audited()
+  const { audit, entryOf } = await audited()
   const [first] = namedEntries(audit)
   const [close] = first?.cards ?? []
   if (first === undefined || close === undefined) throw new Error('the audit has no close')
-  const entry = await makeEntryHere(first.seq)
+  const entry = await entryOf(first.seq)
   expect(checkClose({ ...close, odds: 9 }, entry)).toBe('fails')
   expect(checkClose({ ...close, book: 'other' }, entry)).toBe('fails')
   expect(checkClose({ ...close, record: { ...close.record, hash: '00' } }, entry)).toBe('fails')
