@@ -75,6 +75,13 @@ async function choosePorts() {
   return defaultPorts
 }
 
+/** A collector of traces takes those of the whole stack. */
+const settings = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value = '']) =>
+    name.startsWith('OTEL_EXPORTER_OTLP_') ? [[name, value]] : [],
+  ),
+)
+
 refuseIfRunning()
 const startedMs = performance.now()
 const stack = createLocalStack({
@@ -84,6 +91,7 @@ const stack = createLocalStack({
   isWatching: flags.watch,
   postgres: flags.postgres,
   hasSignIn: flags['sign-in'],
+  settings,
   onStep: (step) => console.log(`  ${step} ...`),
 })
 let isStopping = false

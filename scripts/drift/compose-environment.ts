@@ -12,7 +12,13 @@ type ComposeService = {
 }
 
 /** The same for every service of a deployment. */
-const SHARED = new Set(['METRICS_TOKEN', 'LOG_LEVEL', 'MIRROR_URL'])
+const SHARED = new Set([
+  'METRICS_TOKEN',
+  'LOG_LEVEL',
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'MIRROR_URL',
+])
 
 /** Published by the file as this port, on every address of the container. */
 const LISTENING = { PORT: '"8080"', HOST: '0.0.0.0' }

@@ -5,6 +5,7 @@ import {
   parsedField,
   readSecretField,
   sharedConfigFields,
+  spanConfigFields,
   switchField,
   textField,
 } from '@tallystick/service-kit'
@@ -89,6 +90,7 @@ const fields = z.object({
       'Whether wallets that are contracts may pay there (EIP-1271); `false` or `off` to settle only what a key signed.',
     ),
   LOG_LEVEL: shared.LOG_LEVEL,
+  ...spanConfigFields(),
   METRICS_TOKEN: shared.METRICS_TOKEN,
 })
 

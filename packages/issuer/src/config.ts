@@ -8,6 +8,7 @@ import {
   jsonField,
   secretField,
   sharedConfigFields,
+  spanConfigFields,
   textField,
 } from '@tallystick/service-kit'
 import { z } from 'zod'
@@ -174,6 +175,7 @@ const fields = z.object({
     .describe('Proxies in front whose X-Forwarded-For is believed.'),
   METRICS_TOKEN: shared.METRICS_TOKEN,
   LOG_LEVEL: shared.LOG_LEVEL,
+  ...spanConfigFields(),
 })
 
 type Fault = { readonly path: string[]; readonly message: string }

@@ -161,6 +161,43 @@ export function httpUrlField() {
 const isInContainer = (): boolean => existsSync('/.dockerenv') || existsSync('/run/.containerenv')
 const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
+const OTLP_HEADERS_TEXT = 'name=value pairs, separated by commas, values percent-encoded'
+const OTLP_HEADER = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=(.*)$/
+const PRINTABLE = /^[\x20-\x7e]*$/
+
+/** Headers as OTEL_EXPORTER_OTLP_HEADERS has them; undefined for anything else. */
+export function parseOtlpHeaders(text: string): Readonly<Record<string, string>> | undefined {
+  const pairs = text.split(',').map((pair) => OTLP_HEADER.exec(pair))
+  try {
+    const headers = pairs.map((pair): [string, string] => [
+      pair?.[1] ?? '',
+      decodeURIComponent(pair?.[2]?.trim() ?? ''),
+    ])
+    const isGood = headers.every(([name, value]) => name !== '' && PRINTABLE.test(value))
+    return isGood ? Object.fromEntries(headers) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Where a service's spans go, under the names that every program with OpenTelemetry reads. */
+export const spanConfigFields = () => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrlField()
+    .optional()
+    .describe(
+      'Collector that takes spans over OTLP/HTTP, without /v1/traces; if unset, none are made.',
+    ),
+  OTEL_EXPORTER_OTLP_HEADERS: checkedSecretField(
+    OTLP_HEADERS_TEXT,
+    (text) => parseOtlpHeaders(text) !== undefined,
+  )
+    .optional()
+    .describe('Headers for that collector, such as its token.'),
+  OTEL_SERVICE_NAME: textField()
+    .optional()
+    .describe('Name of this service in spans; if unset, that of its log lines.'),
+})
+
 /**
  * The fields that every service has, for its own `z.object`: `{ ...sharedConfigFields(…), MY_FIELD: … }`. `baseUrl` is
  * the service's address on the local machine.
@@ -184,6 +221,7 @@ export function sharedConfigFields(defaults: { readonly port: number; readonly b
       .optional()
       .describe('Bearer token that /metrics requires; if unset, /metrics is open.'),
     LOG_LEVEL: choiceField(LOG_LEVELS).prefault('info').describe('How much to log.'),
+    ...spanConfigFields(),
   }
 }
 

@@ -18,6 +18,7 @@ import {
   choiceField,
   httpUrlField,
   integerField,
+  parseOtlpHeaders,
   secretField,
   serviceNameField,
   sharedConfigFields,
@@ -203,6 +204,7 @@ describe('the configuration documents itself', () => {
     ])
     expect(rows.filter((row) => row.isSecret).map((row) => row.variable)).toEqual([
       'METRICS_TOKEN',
+      'OTEL_EXPORTER_OTLP_HEADERS',
       'SIGNING_SECRET',
     ])
   })
@@ -290,3 +292,19 @@ test('a variable that another one requires is reported by what the check across 
     problems: [{ variable: 'KEY', expected: 'a key for URL (it is not set)' }],
   })
 })
+
+test.each([
+  ['api-key=k%3D1, x-tenant = a b', { 'api-key': 'k=1', 'x-tenant': 'a b' }],
+  ['api-key=', { 'api-key': '' }],
+  ['api-key', undefined],
+  ['a b=c', undefined],
+  ['=c', undefined],
+  ['a=b,', undefined],
+  ['a=%zz', undefined],
+  ['a=b%0d%0ac: d', undefined],
+])(
+  'S14: headers of a collector are pairs, percent-encoded, and can be sent: %s',
+  (text, headers) => {
+    expect(parseOtlpHeaders(text)).toEqual(headers)
+  },
+)

@@ -31,6 +31,7 @@ import {
   type OriginsHook,
 } from './request-hooks.ts'
 import type { ServiceApp } from './service-app.ts'
+import { inTrace } from './traces.ts'
 import { watchMethods } from './watch-methods.ts'
 
 export type ServiceAppOptions = KitRouteOptions & {
@@ -109,7 +110,9 @@ function newFastify(options: ServiceAppOptions, allowOrigins: OriginsHook): Serv
       void reply.header('x-request-id', request.id)
       const refuse = (): void => answerError(error, request, reply)
       allowOrigins(request, reply, refuse)
-      request.log.info({ method: request.method, status: reply.statusCode }, 'request')
+      inTrace(request, () =>
+        request.log.info({ method: request.method, status: reply.statusCode }, 'request'),
+      )
     },
   }).withTypeProvider<ZodTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)

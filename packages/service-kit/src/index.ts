@@ -51,6 +51,7 @@ export {
   secretField,
   serviceNameField,
   sharedConfigFields,
+  spanConfigFields,
   storeConfigFault,
   storeConfigFields,
   switchField,

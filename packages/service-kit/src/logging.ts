@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream'
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { PinoPretty } from 'pino-pretty'
 import { atMost, type Clock } from './clock.ts'
+import { traceFields } from './traces.ts'
 
 /** Replaces secret values in a log. */
 const CENSOR = '[redacted]'
@@ -44,6 +45,7 @@ export function createLogger(options: {
       name,
       level,
       timestamp: pino.stdTimeFunctions.isoTime,
+      mixin: traceFields,
       formatters: {
         level: (label) => ({ level: label }),
         log: (fields) => ({ ...(redacted(fields) as Record<string, unknown>) }),

@@ -7,12 +7,13 @@ import type { ErrorAnswer } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
 import { createMetrics, type MetricTable } from './metrics.ts'
 import type { ServiceApp } from './service-app.ts'
+import { finishRequest, inTrace, traceRequests } from './traces.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** A path parameter is secret: the log shows the route's pattern instead, whatever the method. */
     readonly hasSecretPath?: boolean
-    /** No metric counts it: how often it is called is confidential. */
+    /** No metric counts it and no span shows it: how often it is called is confidential. */
     readonly isUncounted?: boolean
   }
 }
@@ -40,7 +41,7 @@ const METRICS = {
 /** Characters of a path kept in one log line. */
 const LOGGED_PATH_CHARS = 200
 
-/** Routes that monitors poll: logged at debug, since a line every few seconds is noise. */
+/** Routes that monitors poll: logged at debug and no span, since one every few seconds is noise. */
 const POLLED_ROUTES: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics'])
 
 /** Without the query. For an absolute target only the path: its authority can hold a name and a password. */
@@ -80,10 +81,11 @@ function observeRequests(app: ServiceApp, registry: Registry): void {
     }
     const path = secretRoutes.has(route) ? route : loggedPath(request.url)
     const level = POLLED_ROUTES.has(route) ? 'debug' : 'info'
-    request.log[level](
-      { method, route, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },
-      'request',
-    )
+    const durationMs = Math.round(reply.elapsedTime)
+    finishRequest(request, reply, request.is404 ? undefined : request.routeOptions.url)
+    inTrace(request, () => {
+      request.log[level]({ method, route, path, status: reply.statusCode, durationMs }, 'request')
+    })
     done()
   })
 }
@@ -100,6 +102,11 @@ export function addRequestHooks(
     readonly unknownPath: ErrorAnswer
   },
 ): void {
+  traceRequests(
+    app,
+    ({ routeOptions: { config, url } }) =>
+      config.isUncounted !== true && !POLLED_ROUTES.has(url ?? ''),
+  )
   observeRequests(app, options.registry)
   guardConnections(app)
   endConnections(app)

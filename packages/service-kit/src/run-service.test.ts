@@ -6,7 +6,18 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createServiceApp } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
+import { startOtlpReceiver } from './otlp-receiver.fixture.ts'
 import { type Service, startListening, stopOrderly } from './run-service.ts'
+
+/** Preloaded into a process, it names on stderr the modules of OpenTelemetry's SDK that are loaded; prom-client loads its API. */
+const NAMING_MODULES = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    resolve(name, context, next) {
+      if (/opentelemetry.(?!api)/.test(name)) console.error('loaded', name)
+      return next(name, context)
+    },
+  })`)}`
 
 const FIXTURE = new URL('./example-service.fixture.ts', import.meta.url).pathname
 
@@ -158,6 +169,27 @@ describe('runService', () => {
     })
     expect(service.stdout).toContain('"variable":"BASE_URLS","meant":"BASE_URL"')
     expect(service.stdout + ready).not.toContain('hunter2')
+  })
+
+  test('S14: loads nothing of OpenTelemetry’s SDK without a collector, and hands one the last spans when it ends', async () => {
+    const receiver = await startOtlpReceiver()
+    const headers = 'x-api-key=hunter2%3D'
+    for (const [environment, count] of [
+      [{}, 0],
+      [{ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers }, 1],
+    ] as const) {
+      const service = start({ ...environment, NODE_OPTIONS: `--import=${NAMING_MODULES}` })
+      expect((await fetch(`${await service.url()}/docs`)).status).toBe(200)
+      service.child.kill('SIGTERM')
+      expect(await service.exit).toBe(0)
+      expect(service.stderr.includes('loaded @opentelemetry')).toBe(count > 0)
+      expect(service.stdout).not.toContain('hunter2')
+      expect(receiver.spans.map(({ name, service: from }) => [from, name])).toEqual(
+        Array.from({ length: count }, () => ['example', 'GET /docs']),
+      )
+    }
+    expect(receiver.heads[0]).toMatchObject({ 'x-api-key': 'hunter2=' })
+    await receiver.close()
   })
 
   test('prints the operator’s sentence and exits 1 if the service cannot start', async () => {

@@ -9,9 +9,11 @@ import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { EXIT, HELP, readVersion } from './command.ts'
 import { type Environment, environmentExample, loadConfig, slipSentence } from './config.ts'
+import { parseOtlpHeaders } from './config-field.ts'
 import { createLogger, type LogOutput, lastLinesWritten, openLogOutput } from './logging.ts'
 import { createMetrics } from './metrics.ts'
 import { createRefusingService, type RefusedStart } from './refusing-service.ts'
+import type { Secret } from './secret.ts'
 import type { ServiceApp } from './service-app.ts'
 
 /** A service built from one configuration; `runService` makes it listen. */
@@ -180,10 +182,17 @@ export function listeningUrl(app: ServiceApp): string {
 /** Listening needs this of a configuration. */
 type ListenConfig = { readonly HOST: string; readonly PORT: number; readonly LOG_LEVEL: string }
 
+/** So does the export of spans. */
+type SpansConfig = {
+  readonly OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  readonly OTEL_EXPORTER_OTLP_HEADERS?: Secret | undefined
+  readonly OTEL_SERVICE_NAME?: string | undefined
+}
+
 type RunOptions<Schema extends z.ZodObject> = {
   /** On every log line. */
   readonly name: string
-  readonly schema: Schema & z.ZodType<ListenConfig>
+  readonly schema: Schema & z.ZodType<ListenConfig & SpansConfig>
   readonly environment: Environment
   readonly create: (parts: {
     readonly config: z.output<Schema>
@@ -212,10 +221,41 @@ function openLog(name: string, level: string): { logger: Logger; output: LogOutp
   return { logger, output }
 }
 
-function countDroppedLines(registry: Registry, output: LogOutput): void {
-  const help = 'Lines of the log that nobody read in time.'
-  const metrics = createMetrics(registry, { log_lines_dropped_total: { kind: 'counter', help } })
-  metrics.read('log_lines_dropped_total', (show) => show(output.droppedCount()))
+/** Exports spans if a collector is configured. Nothing of OpenTelemetry is loaded otherwise. */
+async function openSpans(
+  config: SpansConfig,
+  { logger, name }: { readonly logger: FastifyBaseLogger; readonly name: string },
+) {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers } = config
+  if (endpoint === undefined) return { droppedCount: () => 0, end: async () => undefined }
+  const { exportSpans } = await import('./export-spans.ts')
+  const { OTEL_SERVICE_NAME: serviceName = name } = config
+  return exportSpans({
+    endpoint,
+    headers: headers && parseOtlpHeaders(headers.reveal()),
+    serviceName,
+    clock: systemClock,
+    logger,
+  })
+}
+
+const DROPPED = {
+  log_lines_dropped_total: {
+    kind: 'counter',
+    help: 'Lines of the log that nobody read in time.',
+  },
+  spans_dropped_total: { kind: 'counter', help: 'Spans that no collector took in time.' },
+} as const
+
+/** What nobody took in time. */
+function countDropped(
+  registry: Registry,
+  lines: Pick<LogOutput, 'droppedCount'>,
+  spans: Pick<LogOutput, 'droppedCount'>,
+): void {
+  const { read } = createMetrics(registry, DROPPED)
+  read('log_lines_dropped_total', (show) => show(lines.droppedCount()))
+  read('spans_dropped_total', (show) => show(spans.droppedCount()))
 }
 
 /**
@@ -247,6 +287,7 @@ export async function runService<Schema extends z.ZodObject>(
   answerArguments(options)
   const { config, slips } = loadConfig(options.schema, environment)
   const { logger, output } = openLog(name, config.LOG_LEVEL)
+  const spans = await openSpans(config, { logger, name })
   const service = await options
     .create({ config, clock: systemClock, logger, environment })
     .catch((error: unknown): Promise<Service> => {
@@ -269,12 +310,13 @@ export async function runService<Schema extends z.ZodObject>(
   }
   service.start?.()
   const address = { host: config.HOST, port: config.PORT }
-  const { stop, url } = await listen(service, address).catch((error: unknown) => {
+  const close = (): Promise<void> => service.close().finally(() => spans.end())
+  const { stop, url } = await listen({ ...service, close }, address).catch((error: unknown) => {
     process.stderr.write(`${listenMessage(error, config)}\n`)
     return process.exit(1)
   })
   exitOnSignals(stop, logger)
   collectDefaultMetrics({ register: service.registry })
-  countDroppedLines(service.registry, output)
+  countDropped(service.registry, output, spans)
   logger.info({ url }, 'listening')
 }

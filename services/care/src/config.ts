@@ -15,6 +15,7 @@ import {
   secretField,
   serviceNameField,
   sharedConfigFields,
+  spanConfigFields,
   storeConfigFault,
   storeConfigFields,
   switchField,
@@ -284,6 +285,7 @@ const fields = z.object({
     .describe('Open MCP sessions per principal; the next is 429.'),
   METRICS_TOKEN: shared.METRICS_TOKEN,
   LOG_LEVEL: shared.LOG_LEVEL,
+  ...spanConfigFields(),
 })
 
 type KeysConfig = Partial<
