@@ -12,7 +12,7 @@ import {
   type TransactionRecord,
   TransactionRecordQuery,
 } from '@hiero-ledger/sdk'
-import { type Clock, pause } from '@tallystick/service-kit'
+import { type Clock, retry } from '@tallystick/service-kit'
 import { HBAR_ASSET } from '@tallystick/x402/hedera'
 import { createNodeProbe } from './node-probe.ts'
 import { type Submission, submitPayment } from './submit-payment.ts'
@@ -167,16 +167,13 @@ export function createConsensusClient(options: ConsensusClientOptions) {
     async outcome(transactionId: string): Promise<Outcome> {
       const id = TransactionId.fromString(transactionId)
       const endMs = clock.unixMs() + limits.outcomeMs
-      for (;;) {
-        try {
-          const receiptMs = Math.max(endMs - clock.unixMs(), callMs)
-          return await readRecord(id, client, { receiptMs, callMs })
-        } catch (cause) {
-          // No reachable node, no receipt in time, or too costly a record: the transfer may still have landed.
-          if (clock.unixMs() + POLL_FIRST_MS >= endMs) return { cause }
-        }
-        await pause(clock, POLL_FIRST_MS)
-      }
+      const pauses = { firstMs: POLL_FIRST_MS, maxMs: POLL_FIRST_MS }
+      const limitMs = limits.outcomeMs - POLL_FIRST_MS
+      // No reachable node, no receipt in time, or too costly a record: the transfer may still have landed.
+      const end = await retry({ ...pauses, clock, limitMs }, () =>
+        readRecord(id, client, { receiptMs: Math.max(endMs - clock.unixMs(), callMs), callMs }),
+      )
+      return end.kind === 'done' ? end.value : { cause: end.cause }
     },
     /** Whether any node can be reached. */
     async isReachable(): Promise<boolean> {

@@ -2,7 +2,7 @@
  * The payment gate runs this for one paid request: everything that can fail comes before money moves, and what follows
  * it may be repeated until it succeeds (A3, A5).
  */
-import { pause } from '@tallystick/service-kit'
+import { retry } from '@tallystick/service-kit'
 import type { PaidJob, PaymentGate, VerifiedPayment } from '@tallystick/x402'
 import { paymentReference } from '@tallystick/x402/hedera'
 import type { AccessGranted } from '../wire/access-answers.ts'
@@ -253,14 +253,13 @@ async function untilVisible(
   agent: Hex,
   receipted?: AccessWindow,
 ): Promise<AccessWindow | undefined> {
-  const untilMs = deps.clock.unixMs() + VISIBLE_MS
-  for (;;) {
-    // A read that fails here only costs another try: the window is open either way.
-    const window = await deps.subscriptions.readChain(agent).catch(() => undefined)
-    const isShown =
-      window?.isOpen === true && (receipted === undefined || isShownBy(window, receipted))
-    if (isShown) return window
-    if (deps.clock.unixMs() >= untilMs) return undefined
-    await pause(deps.clock, VISIBLE_POLL_MS)
-  }
+  const { clock, subscriptions } = deps
+  const pauses = { firstMs: VISIBLE_POLL_MS, maxMs: VISIBLE_POLL_MS }
+  // A read that fails here only costs another try: the window is open either way.
+  const end = await retry({ ...pauses, clock, limitMs: VISIBLE_MS }, async () => {
+    const window = await subscriptions.readChain(agent)
+    const isShown = receipted === undefined || isShownBy(window, receipted)
+    return window.isOpen && isShown ? window : undefined
+  })
+  return end.kind === 'done' ? end.value : undefined
 }
