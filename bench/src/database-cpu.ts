@@ -8,11 +8,11 @@ const TICK_MICROS = 10_000
 export function readDatabaseCpuMicros(folder: string): number {
   const server = readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0] ?? ''
   const processes = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').split(' ')
-  return TICK_MICROS * (ticksOf(server, 4) + sum(processes.map((pid) => ticksOf(pid, 2))))
+  return TICK_MICROS * (readTicks(server, 4) + sum(processes.map((pid) => readTicks(pid, 2))))
 }
 
 /** Of a process: of its own, 2 numbers, and of those of its children that have ended, 2 more. */
-function ticksOf(pid: string, numbers: 2 | 4): number {
+function readTicks(pid: string, numbers: 2 | 4): number {
   if (pid === '') return 0
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

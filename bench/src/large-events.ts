@@ -163,7 +163,7 @@ async function pickFigure(store: GradingStore): Promise<Figure> {
   ]
   const makeRead = async (receipt: string): Promise<number> =>
     (await cpuMs(async () => {
-      for (let read = 0; read < REPEATS; read += 1) await grader.cardOf(receipt)
+      for (let read = 0; read < REPEATS; read += 1) await grader.findCard(receipt)
     })) / REPEATS
   return judgeFigure({
     name: `a receipt read, of an event with ${EVENT_PICKS.toLocaleString('en')} picks`,

@@ -31,10 +31,10 @@ const run = (words: readonly string[], from = buyer) =>
 /** Buys at a shop of its own, by POST, and says what moved. */
 async function buy(caps: (token: string) => readonly string[], from = buyer, to = seller) {
   const shop = await fixture.sell(dollars, to)
-  const held = async () => (await fixture.balance(dollars.id, from)) ?? 0n
-  const before = await held()
+  const pending = async () => (await fixture.balance(dollars.id, from)) ?? 0n
+  const before = await pending()
   const ended = await run(['buy', shop.url, '--data', '{}', ...caps(dollars.id)], from)
-  return { ...ended, moved: (await held()) - before, runs: shop.runs }
+  return { ...ended, moved: (await pending()) - before, runs: shop.runs }
 }
 
 const cent = (token: string) => ['--max-token', `${token}=10000`]

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { type StackDescription } from '../../scripts/stack/stack-file.ts'
 import { careToken, writeSignature } from './care-writer.ts'
 import { eventually } from './eventually.ts'
-import { faultOf } from './fuzz/fault-of.ts'
+import { findFault } from './fuzz/fault-of.ts'
 import { type FuzzedRequest, requestFor } from './fuzz/fuzzed-request.ts'
 import { listOperations } from './fuzz/operations.ts'
 import { FuzzedSender } from './fuzz/send-fuzzed.ts'
@@ -76,7 +76,7 @@ async function faultIn(
   credentials: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {
   try {
-    return faultOf(request, await sender.send(request, credentials))
+    return findFault(request, await sender.send(request, credentials))
   } catch (error) {
     return `no answer: ${String(error)}`
   }

@@ -16,7 +16,7 @@ export function wholeFile(path: string, text: string): GeneratedFile {
 }
 
 /** A verbatim copy of a source file, for a package that may not import it, under a line that says so. */
-export function copyOf(source: string, path: string): GeneratedFile {
+export function describeCopy(source: string, path: string): GeneratedFile {
   return {
     path,
     text: `// Generated from ${source}: edit that, then run npm run generate.\n${read(source)}`,

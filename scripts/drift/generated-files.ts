@@ -9,7 +9,7 @@ import { accessConfigSchema } from '../../services/access/src/config.ts'
 import { careConfigSchema } from '../../services/care/src/config.ts'
 import { gradingConfigSchema } from '../../services/grading/src/config.ts'
 import { composeEnvironments } from './compose-environment.ts'
-import { copyOf, type GeneratedFile, section, sections, wholeFile } from './generated-file.ts'
+import { describeCopy, type GeneratedFile, section, sections, wholeFile } from './generated-file.ts'
 import { sellerTables } from './seller-tables.ts'
 
 /** Far above any of our references, unlike the default of 1 MiB. */
@@ -116,7 +116,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     sections('docker-compose.yml', compose),
     section('docs/how-to/what-a-seller-earns.md', { name: 'tables', text: sellerTables() }),
-    copyOf(
+    describeCopy(
       'services/access/src/wire/access-answers.ts',
       'packages/agent/src/generated/access-answers.ts',
     ),

@@ -134,20 +134,24 @@ type Told = { readonly load: Load; readonly delaysMs: readonly number[] }
 /** Writes at the first process that all streams are told of; each delay is from the answer to the last process's first frame. */
 async function measureTold(
   cluster: CareCluster,
-  told: { readonly streams: readonly McpLoad[]; readonly count: number; readonly writes: number },
+  messages: {
+    readonly streams: readonly McpLoad[]
+    readonly count: number
+    readonly writes: number
+  },
 ): Promise<Told> {
-  const due = told.count * FRAMES_PER_WRITE
+  const due = messages.count * FRAMES_PER_WRITE
   let [frames, heardMs] = [0, 0]
   let all = Promise.withResolvers<void>()
-  for (const stream of told.streams)
+  for (const stream of messages.streams)
     stream.onPiece = (text) => {
-      if (stream === told.streams.at(-1) && heardMs === 0) heardMs = performance.now()
+      if (stream === messages.streams.at(-1) && heardMs === 0) heardMs = performance.now()
       frames += text.split(FRAME_MARK).length - 1
       if (frames >= due) all.resolve()
     }
   const delaysMs: number[] = []
-  const load = await measureLoad(cluster, told.writes * due, async () => {
-    for (let count = 0; count < told.writes; count += 1) {
+  const load = await measureLoad(cluster, messages.writes * due, async () => {
+    for (let count = 0; count < messages.writes; count += 1) {
       ;[frames, heardMs] = [0, 0]
       all = Promise.withResolvers<void>()
       await cluster.loads[0]?.write(`note ${count}`)
@@ -166,13 +170,13 @@ async function takeTold(
   { countAt, writes }: { readonly countAt: (processes: number) => number; readonly writes: number },
 ): Promise<Rounds<Told>> {
   const opened = new Map<CareCluster, readonly McpLoad[]>()
-  const countOf = ({ servers }: CareCluster): number => countAt(servers.length)
+  const countServers = ({ servers }: CareCluster): number => countAt(servers.length)
   for (const cluster of clusters.values())
-    opened.set(cluster, await openStreams(cluster, countOf(cluster)))
+    opened.set(cluster, await openStreams(cluster, countServers(cluster)))
   try {
     return await takeTurns(clusters, (cluster) => {
       const streams = opened.get(cluster) ?? []
-      return measureTold(cluster, { streams, count: countOf(cluster), writes })
+      return measureTold(cluster, { streams, count: countServers(cluster), writes })
     })
   } finally {
     for (const stream of [...opened.values()].flat()) stream.close()

@@ -61,7 +61,7 @@ export async function writeOnce(
   })
   const headers = { 'content-type': 'application/json', ...writeSignature(care, body) }
   const startMs = Date.now()
-  const of = { chain: chainUri(chain), value, startMs }
+  const source = { chain: chainUri(chain), value, startMs }
   while (Date.now() - startMs < WRITE_MS_MAX) {
     const answer = await fetchSoon(`${care.baseUrl}/write`, {
       method: 'POST',
@@ -71,13 +71,13 @@ export async function writeOnce(
     const text = await answer?.text().catch(() => undefined)
     if (answer?.status === 200 && text !== undefined) {
       const { version } = JSON.parse(text) as { version: number }
-      return { ...of, outcome: { kind: 'acknowledged', version, endMs: Date.now() } }
+      return { ...source, outcome: { kind: 'acknowledged', version, endMs: Date.now() } }
     }
     if (answer !== undefined && answer.status < 500 && !SAYS_NOTHING.has(answer.status))
-      return { ...of, outcome: { kind: 'refused', answer: `${answer.status} ${text}` } }
+      return { ...source, outcome: { kind: 'refused', answer: `${answer.status} ${text}` } }
     await pause(AGAIN_MS)
   }
-  return { ...of, outcome: { kind: 'unknown' } }
+  return { ...source, outcome: { kind: 'unknown' } }
 }
 
 type Message = {

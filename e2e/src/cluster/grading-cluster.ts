@@ -167,8 +167,8 @@ function paymentId({ headers }: SignedPayment): string {
 
 async function readCharges({ chain, payTo }: XLayerFixture): Promise<readonly string[]> {
   const client = createPublicClient({ transport: http(chain.rpcUrl) })
-  const of = { address: chain.stablecoin.address, abi: stablecoinAbi, fromBlock: 0n } as const
-  const used = await client.getContractEvents({ ...of, eventName: 'AuthorizationUsed' })
+  const options = { address: chain.stablecoin.address, abi: stablecoinAbi, fromBlock: 0n } as const
+  const used = await client.getContractEvents({ ...options, eventName: 'AuthorizationUsed' })
   // What reached the seller beside authorizations would be nobody's payment.
   const [extra, rest] = [
     (await chain.controls.balanceOf(payTo.address)) / PRICE - BigInt(used.length),

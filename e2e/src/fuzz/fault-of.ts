@@ -12,7 +12,7 @@ const RpcErrorBody = z.looseObject({
 })
 
 /** Why an answer is not allowed; undefined for one that is. */
-export function faultOf(request: FuzzedRequest, answer: FuzzedAnswer): string | undefined {
+export function findFault(request: FuzzedRequest, answer: FuzzedAnswer): string | undefined {
   const { operation, method } = request
   const { contentType, headers, status, text } = answer
   if (status >= 500) return `status ${status}: ${text}`
@@ -24,7 +24,7 @@ export function faultOf(request: FuzzedRequest, answer: FuzzedAnswer): string | 
     if (!isError) return `${status} is in no documented shape: ${text.slice(0, 200)}`
   }
   if (COMMON_REFUSALS.has(status) || !request.isStraight) return undefined
-  return operation.faultOf(status, contentType, text)
+  return operation.findFault(status, contentType, text)
 }
 
 /** Whether Node refused the bytes before there was a request to give an id. */

@@ -38,7 +38,7 @@ export type FuzzedOperation = {
   /** The JSON body's; undefined if the operation takes none. */
   readonly body: JsonSchema | undefined
   /** Why the document does not allow an answer; undefined if it does. */
-  faultOf(status: number, contentType: string, text: string): string | undefined
+  findFault(status: number, contentType: string, text: string): string | undefined
 }
 
 // Formats are documentation here; they are enforced, and tested, where values are read.
@@ -94,7 +94,7 @@ export function listOperations(document: unknown): readonly FuzzedOperation[] {
           operation.requestBody?.content['application/json']?.schema,
           components,
         ) as JsonSchema | undefined,
-        faultOf(status: number, contentType: string, text: string) {
+        findFault(status: number, contentType: string, text: string) {
           if (!documented.has(status)) return `status ${status} is not documented`
           const isValid = documented.get(status)
           if (isValid === undefined || !isJson(contentType)) return undefined

@@ -14,10 +14,10 @@ let devnet: Devnet
 let contract: Hex
 let gasPrice: bigint
 
-const clientOf = (name: string) => viemClient(devnet, accountNamed(devnet, name))
+const openClient = (name: string) => viemClient(devnet, accountNamed(devnet, name))
 
 const signCall = (name: string, nonce: number): Promise<Hex> =>
-  clientOf(name).signTransaction({
+  openClient(name).signTransaction({
     to: contract,
     data: '0xabcd',
     gas: 50_000n,
@@ -39,7 +39,7 @@ async function sendInWindow(raws: readonly Hex[]) {
 
 beforeAll(async () => {
   devnet = await startDevnet({ clock })
-  const client = clientOf('agent-1')
+  const client = openClient('agent-1')
   gasPrice = await client.getGasPrice()
   const hash = await client.deployContract({ abi: [], bytecode: LOGGING_CONTRACT, gasPrice })
   const receipt = await client.getTransactionReceipt({ hash })
@@ -56,7 +56,7 @@ describe('L4: what reaches consensus within a window shares a block', () => {
       await signCall('agent-1', 2),
     ]
     const ordered = (await sendInWindow(raws)).map(({ result }) => result as Hex)
-    const client = clientOf('agent-1')
+    const client = openClient('agent-1')
     const receipts = await Promise.all(
       ordered.map((hash) => client.getTransactionReceipt({ hash })),
     )

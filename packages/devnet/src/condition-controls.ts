@@ -75,8 +75,8 @@ export function conditionControls(faults: NetworkFaults) {
      * The edge carries out the next requests but loses their answers; with `asked`, only requests whose methods, path or gRPC
      * method contain it.
      */
-    loseNextAnswers(edge: Edge, count: number, asked = ''): void {
-      for (let lost = 0; lost < count; lost += 1) faults.answersToLose.push({ edge, asked })
+    loseNextAnswers(edge: Edge, count: number, method = ''): void {
+      for (let lost = 0; lost < count; lost += 1) faults.answersToLose.push({ edge, call: method })
     },
     /** Puts `devnet.serverClock` this many milliseconds ahead of the ledger; below 0, behind it. */
     setServerClockOffMs(ms: number): void {

@@ -83,10 +83,10 @@ describe('L19: records', () => {
     for (let at = 0; at < count; at += 1) {
       store.add(record(at + 2, { hash: numberToHex(at), innerHash: '0x', blockNumber: at }))
     }
-    const kept = store.between({ from: 0n, to: BigInt(count) + 2n })
-    expect(kept[0]?.evm).toBeUndefined()
-    expect(kept.length).toBe(count + 1 - forgotten.length)
-    expect(kept.length).toBeLessThanOrEqual(EVM_RECORDS_KEPT + 1_001)
+    const stored = store.between({ from: 0n, to: BigInt(count) + 2n })
+    expect(stored[0]?.evm).toBeUndefined()
+    expect(stored.length).toBe(count + 1 - forgotten.length)
+    expect(stored.length).toBeLessThanOrEqual(EVM_RECORDS_KEPT + 1_001)
     expect(forgotten).toEqual(forgotten.map((_hash, at) => numberToHex(at)))
     expect(store.byTransactionId('0.0.2-0-000000002')).toEqual([])
     expect(store.byTransactionId('0.0.2-0-000000001')).toHaveLength(1)

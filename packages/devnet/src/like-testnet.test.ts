@@ -94,7 +94,7 @@ describe('L18: send latency', () => {
   test('seedChance: the same seed draws the same latencies and losses', () => {
     expect(drawn(7)).toEqual(drawn(7))
     expect(drawn(7)).not.toEqual(drawn(8))
-    expect(drawn(7).every((one) => one >= 0 && one < 1)).toBe(true)
+    expect(drawn(7).every((single) => single >= 0 && single < 1)).toBe(true)
   })
 })
 
@@ -167,13 +167,13 @@ describe('L18: losses', () => {
 
   test('setAnswerLoss: that share of answers is lost', async () => {
     devnet.controls.setAnswerLoss({ rpc: 0.5 })
-    const asked = Array.from({ length: 40 }, () =>
+    const requested = Array.from({ length: 40 }, () =>
       rpc(devnet, 'eth_chainId').then(
         () => true,
         () => false,
       ),
     )
-    const answered = (await Promise.all(asked)).filter(Boolean).length
+    const answered = (await Promise.all(requested)).filter(Boolean).length
     expect(answered).toBeGreaterThan(5)
     expect(answered).toBeLessThan(35)
   })

@@ -29,7 +29,7 @@ function blocksBelow(heading: string): string[] {
 
 type Command = { program: string; words: readonly string[]; folder: string; input?: string }
 
-async function outputOf({ program, words, folder, input = '' }: Command): Promise<string> {
+async function readOutput({ program, words, folder, input = '' }: Command): Promise<string> {
   const child = spawn(program, words, {
     cwd: folder,
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -56,14 +56,14 @@ describe('L20: a first success in a minute', () => {
     const [code = ''] = blocksBelow(heading)
     const words = ['--input-type=module']
     const input = here(code)
-    const output = await outputOf({ program: process.execPath, words, folder: FOLDER, input })
+    const output = await readOutput({ program: process.execPath, words, folder: FOLDER, input })
     expect(output).toMatch(/^success$/m)
   })
 
   test.skipIf(cast === undefined)(`L20: Foundry${withoutCast}`, async () => {
     const [line = ''] = blocksBelow('Foundry')
     const [, ...words] = here(line).replaceAll('\\\n', ' ').trim().split(/\s+/)
-    const output = await outputOf({ program: cast ?? '', words, folder: FOLDER })
+    const output = await readOutput({ program: cast ?? '', words, folder: FOLDER })
     expect(output).toMatch(/^status +1 \(success\)$/m)
   })
 
@@ -76,7 +76,11 @@ describe('L20: a first success in a minute', () => {
       writeFileSync(join(folder, 'hardhat.config.ts'), here(config))
       writeFileSync(join(folder, 'send.ts'), script)
       const program = join(hardhatFolder ?? '', 'node_modules/.bin/hardhat')
-      const output = await outputOf({ program, words: ['run', '--no-compile', 'send.ts'], folder })
+      const output = await readOutput({
+        program,
+        words: ['run', '--no-compile', 'send.ts'],
+        folder,
+      })
       expect(output).toMatch(/^success$/m)
     } finally {
       rmSync(folder, { recursive: true })

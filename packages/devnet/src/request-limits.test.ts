@@ -25,8 +25,8 @@ async function call(
 
 /** Of as many requests at once to a mirror node. */
 async function statusesOf51(base: string): Promise<number[]> {
-  const asked = Array.from({ length: 51 }, () => fetch(`${base}/api/v1/blocks?limit=1`))
-  return (await Promise.all(asked)).map(({ status }) => status)
+  const requested = Array.from({ length: 51 }, () => fetch(`${base}/api/v1/blocks?limit=1`))
+  return (await Promise.all(requested)).map(({ status }) => status)
 }
 
 describe('L18: request limits', () => {

@@ -26,7 +26,7 @@ const TIERS: Readonly<Record<string, 'tier1' | 'tier3' | undefined>> = {
 }
 
 /** Calls of that method that one caller may make in a minute. */
-export function relayLimitOf(method: string, limits: RelayLimits): number {
+export function relayLimit(method: string, limits: RelayLimits): number {
   return limits[TIERS[method] ?? (method.startsWith('eth_') ? 'tier2' : 'other')]
 }
 
@@ -66,6 +66,6 @@ export function withoutCaller(request: IncomingMessage): string {
 }
 
 /** The caller that a request counts against. */
-export function callerOf(request: { raw: IncomingMessage; ip: string }): string {
+export function findCaller(request: { raw: IncomingMessage; ip: string }): string {
   return named.get(request.raw) ?? request.ip
 }

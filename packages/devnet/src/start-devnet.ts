@@ -96,8 +96,8 @@ export async function startDevnet(options: DevnetOptions = {}) {
     const parts = { ledger, anvil, scheduler, accounts }
     const snapshots = await createSnapshots(parts, transfers)
     if (options.stateFile !== undefined) {
-      const kept = await keepInFile(options.stateFile, { snapshots, ledger, timers: base })
-      closers.push(() => kept.end())
+      const stateKeeper = await keepInFile(options.stateFile, { snapshots, ledger, timers: base })
+      closers.push(() => stateKeeper.end())
     }
     const controlled = {
       accounts,

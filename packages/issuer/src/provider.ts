@@ -214,8 +214,12 @@ function chooseFeatures({ config }: ProviderParts): Configuration['features'] {
     resourceIndicators: {
       enabled: true,
       // A mere sign-in gets no token for a resource.
-      defaultResource: async ({ oidc }: KoaContextWithOIDC, _client: unknown, oneOf?: string[]) => {
-        if (oneOf !== undefined) return oneOf
+      defaultResource: async (
+        { oidc }: KoaContextWithOIDC,
+        _client: unknown,
+        eitherOf?: string[],
+      ) => {
+        if (eitherOf !== undefined) return eitherOf
         const requested = oidc.requestParamScopes
         return scopes.some((scope) => requested.has(scope)) ? resources[0] : undefined
       },

@@ -55,7 +55,7 @@ async function openFiles<Name extends string>(
   const besides = new Map<string, DatabaseSync>()
   return {
     store,
-    fileOf: (beside: FileBeside | undefined): DatabaseSync => {
+    findFile: (beside: FileBeside | undefined): DatabaseSync => {
       if (beside === undefined) return store.database
       const { ending, kind } = beside
       const opened = besides.get(ending) ?? openSqliteFile(owner.databasePath + ending, kind)
@@ -178,10 +178,10 @@ export async function moveToPostgres<Name extends string>(
   const unchecked = { ...server, ...owner, keyRing, checkpoint: 'unchecked' } as const
   await (await openPostgresStoreReader(move.postgres, unchecked)).close()
   const files = await openFiles(move, { keyRing, owner: { ...owner, databasePath: filePath } })
-  const { fileOf, store } = files
+  const { findFile, store } = files
   try {
     return await inMove(move, options, async (query) => {
-      const rows = await readRows(move, { query, fileOf, direction: 'toPostgres' })
+      const rows = await readRows(move, { query, findFile, direction: 'toPostgres' })
       const targets = move.tables.map(({ table }) => `SELECT FROM ${schema}.${table}`)
       const heads = await query<{ readonly size: number }>(
         `SELECT size FROM ${schema}.take_heads()`,
@@ -194,7 +194,7 @@ export async function moveToPostgres<Name extends string>(
       store.database.exec('BEGIN')
       try {
         for (const { beside, cells = asItIs, from, into } of rows)
-          for (const page of readPages(fileOf(beside), from)) {
+          for (const page of readPages(findFile(beside), from)) {
             const copied = page.map(cells)
             await query(
               into,
@@ -268,10 +268,10 @@ async function fillFiles<Name extends string>(
     readonly query: PostgresQuery
   },
 ): Promise<MovedHeads<Name>> {
-  const { fileOf, store } = files
-  const rows = await readRows(move, { query, fileOf, direction: 'toSqlite' })
+  const { findFile: findFileFor, store } = files
+  const rows = await readRows(move, { query, findFile: findFileFor, direction: 'toSqlite' })
   for (const { beside, cells = asItIs, from, into } of rows) {
-    const file = fileOf(beside)
+    const file = findFileFor(beside)
     const insert = file.prepare(into)
     for await (const page of fetched(query, from)) {
       file.exec('BEGIN IMMEDIATE')

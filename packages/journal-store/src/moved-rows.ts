@@ -114,11 +114,11 @@ export async function readRows<Name extends string>(
   move: StoreMove<Name>,
   {
     direction,
-    fileOf,
+    findFile: openBeside,
     query,
   }: {
     readonly query: PostgresQuery
-    readonly fileOf: (beside: FileBeside | undefined) => DatabaseSync
+    readonly findFile: (beside: FileBeside | undefined) => DatabaseSync
     readonly direction: 'toPostgres' | 'toSqlite'
   },
 ): Promise<readonly MovedRows[]> {
@@ -126,7 +126,7 @@ export async function readRows<Name extends string>(
   const keys: readonly MovedTable[] = seal === undefined ? [] : [{ table: KEYS }]
   const copied: MovedRows[] = []
   for (const { beside, order, table } of [...move.tables, ...keys]) {
-    const columns = await readColumns(query, fileOf(beside), [schema, table])
+    const columns = await readColumns(query, openBeside(beside), [schema, table])
     const names = columns.map(({ name }) => name).join(', ')
     const rows =
       direction === 'toPostgres'

@@ -214,7 +214,7 @@ export class PostgresDoor {
     const servers = await this.#servers(limits, (error) => reasons.push(error))
     let taken: FoundServer | undefined
     for (const server of servers) {
-      const refusal = this.#refusalOf(server.state)
+      const refusal = this.#findRefusal(server.state)
       if (refusal !== undefined) reasons.push(new Error(refusal))
       else if (taken === undefined && server.line.isOpen) taken = server
     }
@@ -232,7 +232,7 @@ export class PostgresDoor {
     const silent = this.#addresses.filter(isSilent).map(reach)
     const others = this.#addresses.filter((address) => !isSilent(address)).map(reach)
     const found = (await Promise.all(others)).flat()
-    if (found.every(({ state }) => this.#refusalOf(state) !== undefined))
+    if (found.every(({ state }) => this.#findRefusal(state) !== undefined))
       return [...found, ...(await Promise.all(silent)).flat()]
     for (const late of silent) void late.then((servers) => servers.map(({ line }) => line.end()))
     return found
@@ -263,7 +263,7 @@ export class PostgresDoor {
     }
   }
 
-  #refusalOf({ is_read_only: isReadOnly, system, timeline }: ServerState): string | undefined {
+  #findRefusal({ is_read_only: isReadOnly, system, timeline }: ServerState): string | undefined {
     if (isReadOnly) return 'the server takes no writes'
     const newest = this.#timelines.newest(system)
     return timeline < newest

@@ -40,7 +40,7 @@ const onProblem = (error: unknown): void => {
 /** How many parameters each function has that appends. */
 async function countCells(owner: string): Promise<readonly number[]> {
   const found = `SELECT pronargs::int AS given FROM pg_proc WHERE proname = 'append_notes' ORDER BY 1`
-  return (await runSql(owner, found)).rows.map(({ given }: { given: number }) => given)
+  return (await runSql(owner, found)).rows.map(({ given: input }: { given: number }) => input)
 }
 
 describe.skipIf(postgresMissing !== undefined)(

@@ -337,7 +337,7 @@ export class WitnessPush {
     if (outcome.kind === 'failed') {
       const { problem, seen } = outcome
       by.state = { ...by.state, problem }
-      this.#restOf(by)
+      this.#readRest(by)
       const isLead = problem === 'forked' || problem === 'rolled_back'
       if (isLead && seen !== undefined && !by.hasTold) this.#lead(by, { seen, problem })
       by.hasTold ||= isLead
@@ -357,7 +357,7 @@ export class WitnessPush {
     this.#cosigned.lines.set(by.name, outcome.lines)
   }
 
-  #restOf(witness: Watched): void {
+  #readRest(witness: Watched): void {
     if (this.#isClosed) return
     witness.rest = this.#options.clock.after(witness.backOff.failed(), () => {
       witness.rest = undefined

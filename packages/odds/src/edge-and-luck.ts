@@ -29,7 +29,7 @@ const inDeviations = (amount: number, variance: number): number =>
   variance > 0 ? amount / Math.sqrt(variance) : 0
 
 /** A pick's chance to win, by its closing-line value. */
-const chanceOf = ({ clv, odds }: SettledPick): number => Math.min(1, Math.max(0, (1 + clv) / odds))
+const winChance = ({ clv, odds }: SettledPick): number => Math.min(1, Math.max(0, (1 + clv) / odds))
 
 /**
  * Splits the flat-stake profit of settled picks into what their prices were worth, and luck. Picks of one event are not
@@ -49,7 +49,7 @@ export function edgeAndLuck(picks: readonly SettledPick[]): EdgeAndLuck {
     profit,
     edge,
     luck: profit - edge,
-    luckDeviations: inDeviations(profit - edge, varianceAt(picks, chanceOf)),
+    luckDeviations: inDeviations(profit - edge, varianceAt(picks, winChance)),
     profitDeviations,
     profitPValue: normalCdf(-profitDeviations),
   }

@@ -48,7 +48,7 @@ const TEXT_CHARACTERS_MAX = 24
 const refused = (reason: OddsRefusal): ParsedOdds => ({ kind: 'refused', reason })
 
 /** The parts of a text in this form; null for any other form, and for a text that is too long to read. */
-const partsOf = (form: RegExp, text: string): RegExpExecArray | null =>
+const splitOdds = (form: RegExp, text: string): RegExpExecArray | null =>
   text.length <= TEXT_CHARACTERS_MAX ? form.exec(text) : null
 
 /** The price if its decimal value is above 1 and within the limit, otherwise the refusal. */
@@ -137,7 +137,7 @@ export function parseDecimalOdds(input: unknown): ParsedOdds {
     return finished({ format: 'decimal', decimal: input, text: String(input) })
   }
   if (typeof input !== 'string') return refused('type')
-  const match = partsOf(DECIMAL_TEXT, input)
+  const match = splitOdds(DECIMAL_TEXT, input)
   if (match === null) return refused('format')
   const places = (match[2] ?? '').replace(/0+$/, '')
   const text = places === '' ? (match[1] ?? '') : `${match[1]}.${places}`
@@ -149,7 +149,7 @@ const FRACTIONAL_TEXT = /^(0|[1-9]\d{0,6})\/([1-9]\d{0,6})$/
 
 /** Profit over stake such as `6/5`. The decimal value is one correctly rounded division. */
 function parseFractional(text: string): ParsedOdds {
-  const match = partsOf(FRACTIONAL_TEXT, text)
+  const match = splitOdds(FRACTIONAL_TEXT, text)
   if (match === null) return refused('format')
   const profit = Number(match[1])
   const stake = Number(match[2])
@@ -168,7 +168,7 @@ const AMERICAN_TEXT = /^([+-])([1-9]\d{0,2}(?:,\d{3}){1,2}|[1-9]\d{0,8})(?:\.0+)
 
 /** `+150` wins 150 on a stake of 100, `-110` wins 100 on a stake of 110. The decimal value is one correctly rounded division. */
 function parseAmerican(text: string): ParsedOdds {
-  const match = partsOf(AMERICAN_TEXT, text)
+  const match = splitOdds(AMERICAN_TEXT, text)
   if (match === null) return refused('format')
   const money = Number(match[2]?.replaceAll(',', ''))
   if (money < 100) return refused('american_below_100')

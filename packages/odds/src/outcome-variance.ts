@@ -57,9 +57,9 @@ function marketVariance<Bet extends PlacedBet>(
 /** Groups by a name; an item without one is a group of its own. */
 export function groupedBy<Item>(
   items: readonly Item[],
-  nameOf: (item: Item) => string | undefined,
+  toName: (item: Item) => string | undefined,
 ): readonly (readonly Item[])[] {
-  return [...Map.groupBy(items, (item) => nameOf(item) ?? Symbol('alone')).values()]
+  return [...Map.groupBy(items, (item) => toName(item) ?? Symbol('alone')).values()]
 }
 
 /**

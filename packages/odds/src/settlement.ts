@@ -90,7 +90,7 @@ export type SettledReturn = {
 const FIXED_RETURNS = { push: 0, half_lost: -0.5, lost: -1 } as const
 
 /** The profit per unit at the odds, after a deduction. */
-const profitOf = (bet: { readonly odds: number; readonly deduction?: number }): number => {
+const computeProfit = (bet: { readonly odds: number; readonly deduction?: number }): number => {
   const deduction = bet.deduction ?? 0
   if (!(deduction >= 0 && deduction <= 1)) throw new RangeError('a deduction is between 0 and 1')
   return (bet.odds - 1) * (1 - deduction)
@@ -103,17 +103,17 @@ const profitOf = (bet: { readonly odds: number; readonly deduction?: number }): 
  */
 export function settledReturn(bet: SettledBet): SettledReturn {
   if (bet.result === 'void') return { returnUnits: 0, stakeUnits: 0 }
-  return { returnUnits: returnOf(bet), stakeUnits: 1 }
+  return { returnUnits: computeReturn(bet), stakeUnits: 1 }
 }
 
 /** What a bet that stood returned per unit. */
-const returnOf = (bet: Exclude<SettledBet, { result: 'void' }>): number => {
-  if (bet.result === 'won') return profitOf(bet)
-  if (bet.result === 'half_won') return profitOf(bet) / 2
+const computeReturn = (bet: Exclude<SettledBet, { result: 'void' }>): number => {
+  if (bet.result === 'won') return computeProfit(bet)
+  if (bet.result === 'half_won') return computeProfit(bet) / 2
   if (bet.result === 'dead_heat') {
     if (!(bet.places >= 1 && bet.tied > bet.places))
       throw new RangeError('a dead heat has more tied selections than places')
-    return (bet.places / bet.tied) * (1 + profitOf(bet)) - 1
+    return (bet.places / bet.tied) * (1 + computeProfit(bet)) - 1
   }
   return FIXED_RETURNS[bet.result]
 }

@@ -71,7 +71,7 @@ export type SharpScore =
 type ValuedPick = { readonly pick: ScoredPick; readonly value: number }
 
 /** The mean of a quantity over the picks; 0 for none. */
-function meanOf(picks: readonly ValuedPick[], read: (entry: ValuedPick) => number): number {
+function computeMean(picks: readonly ValuedPick[], read: (entry: ValuedPick) => number): number {
   let sum = 0
   for (const entry of picks) sum += read(entry)
   return picks.length === 0 ? 0 : sum / picks.length
@@ -84,7 +84,7 @@ function resultEvidence(picks: readonly ValuedPick[]) {
   const hidden = SHARP_SCORE_MODEL.hiddenDeviation ** 2
   const placed = settled.map(({ pick }) => pick)
   const noise = varianceAt(placed, ({ odds }) => 1 / odds) / settled.length ** 2
-  const residual = meanOf(
+  const residual = computeMean(
     settled,
     ({ pick, value }) => (pick.returnUnits ?? 0) - (pick.stood ?? 1) * value,
   )
@@ -99,7 +99,7 @@ function eventSpread(picks: readonly ValuedPick[], mean: number) {
   for (const event of groupedBy(picks, ({ pick }) => pick.event)) {
     const share = event.length / picks.length
     squares += share * share
-    spread += share * (meanOf(event, ({ value }) => value) - mean) ** 2
+    spread += share * (computeMean(event, ({ value }) => value) - mean) ** 2
   }
   const observations = 1 / squares
   return { observations, spread: observations * spread }
@@ -118,7 +118,7 @@ export function sharpScore(picks: readonly ScoredPick[]): SharpScore {
     value: Math.min(model.valueLimit, Math.max(-model.valueLimit, pick.clv)),
   }))
   const number = picks.length
-  const meanClv = meanOf(valued, ({ value }) => value)
+  const meanClv = computeMean(valued, ({ value }) => value)
   const { observations, spread } = eventSpread(valued, meanClv)
   const clvVariance =
     (spread + model.assumedPicks * model.assumedDeviation ** 2) /

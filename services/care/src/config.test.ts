@@ -7,7 +7,7 @@ import { careConfigSchema } from './config.ts'
 const SECRET = 'hunter2-hunter2-hunter2-hunter2-hunter2'
 const good = { WRITE_SECRET: SECRET, TOKEN_SECRET: SECRET }
 
-const faultOf = (environment: Readonly<Record<string, string>>) => {
+const findFault = (environment: Readonly<Record<string, string>>) => {
   const reading = readConfig(careConfigSchema, environment)
   return reading.kind === 'valid' ? undefined : reading.problems
 }
@@ -57,24 +57,24 @@ describe('S3: the environment of care', () => {
     const CHECKPOINT_KEY = KEY
     const onServer = { ...good, CHECKPOINT_KEY, DATABASE_URL: 'postgres://care_app@db1,db2/care' }
     const sealed = { ...onServer, SEAL_KEYS: `k1:${KEY}` }
-    expect(faultOf(onServer)).toBe(undefined)
-    expect(faultOf(sealed)).toEqual(refused(/or CHAIN_KEYS_PATH.*one of the two must be said/))
+    expect(findFault(onServer)).toBe(undefined)
+    expect(findFault(sealed)).toEqual(refused(/or CHAIN_KEYS_PATH.*one of the two must be said/))
     const [CHAIN_KEYS_PATH, CHAIN_KEYS_URL] = ['/keys', 'postgres://care_keys@db3/care']
-    expect(faultOf({ ...sealed, CHAIN_KEYS_PATH })).toBe(undefined)
-    expect(faultOf({ ...sealed, CHAIN_KEYS_URL })).toBe(undefined)
-    expect(faultOf({ ...sealed, CHAIN_KEYS_PATH, CHAIN_KEYS_URL })).toEqual(refused(/not both/))
+    expect(findFault({ ...sealed, CHAIN_KEYS_PATH })).toBe(undefined)
+    expect(findFault({ ...sealed, CHAIN_KEYS_URL })).toBe(undefined)
+    expect(findFault({ ...sealed, CHAIN_KEYS_PATH, CHAIN_KEYS_URL })).toEqual(refused(/not both/))
     for (const same of ['postgres://other@db2/care', 'postgresql://x:y@DB1:5432/care?ssl=true'])
-      expect(faultOf({ ...sealed, CHAIN_KEYS_URL: same })).toEqual(
+      expect(findFault({ ...sealed, CHAIN_KEYS_URL: same })).toEqual(
         refused(/another database than DATABASE_URL’s/),
       )
     for (const other of ['postgres://x@db1:5433/care', 'postgres://x@db1/keys'])
-      expect(faultOf({ ...sealed, CHAIN_KEYS_URL: other })).toBe(undefined)
+      expect(findFault({ ...sealed, CHAIN_KEYS_URL: other })).toBe(undefined)
     // The file stays the default with SQLite.
-    expect(faultOf({ ...good, SEAL_KEYS: `k1:${KEY}` })).toBe(undefined)
-    expect(faultOf({ ...good, SEAL_KEYS: `k1:${KEY}`, CHAIN_KEYS_URL })).toEqual(
+    expect(findFault({ ...good, SEAL_KEYS: `k1:${KEY}` })).toBe(undefined)
+    expect(findFault({ ...good, SEAL_KEYS: `k1:${KEY}`, CHAIN_KEYS_URL })).toEqual(
       refused(/without DATABASE_URL/),
     )
-    expect(faultOf({ ...sealed, CHAIN_KEYS_URL: 'hunter2' })).toMatchObject([
+    expect(findFault({ ...sealed, CHAIN_KEYS_URL: 'hunter2' })).toMatchObject([
       { variable: 'CHAIN_KEYS_URL' },
     ])
   })
@@ -94,9 +94,9 @@ describe('S3: the environment of care', () => {
   })
 
   test('C37: TIME_ZONE is one that is known, UTC by default', () => {
-    expect(faultOf({ ...good, TIME_ZONE: 'Europe/Berlin' })).toBeUndefined()
+    expect(findFault({ ...good, TIME_ZONE: 'Europe/Berlin' })).toBeUndefined()
     for (const wrong of ['Mars/Olympus', 'Berlin', 'CET+1'])
-      expect(faultOf({ ...good, TIME_ZONE: wrong })).toMatchObject([{ variable: 'TIME_ZONE' }])
+      expect(findFault({ ...good, TIME_ZONE: wrong })).toMatchObject([{ variable: 'TIME_ZONE' }])
   })
 
   test('C20: TOKEN_SECRET is a ring, AUTHORIZATION_SERVERS a JSON array', () => {

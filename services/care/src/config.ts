@@ -293,7 +293,7 @@ type KeysConfig = Partial<
 >
 
 /** The databases that a connection string names, one for each host, as far as its text tells. */
-function databasesOf(url: Secret): readonly string[] {
+function listDatabases(url: Secret): readonly string[] {
   const [, named = '', name = ''] =
     /^\w+:\/\/(?:[^@/]*@)?([^/?]*)\/([^?]*)/.exec(url.reveal().toLowerCase()) ?? []
   return named.split(',').map((host) => `${/:\d+$/.test(host) ? host : `${host}:5432`}/${name}`)
@@ -319,8 +319,8 @@ export function chainKeysFault({
     return keysFault('no value without DATABASE_URL: keys of records in a file are in a file')
   // What is no URL is refused as such.
   if (!(url instanceof Secret && DATABASE_URL instanceof Secret)) return undefined
-  const records = databasesOf(DATABASE_URL)
-  return databasesOf(url).some((database) => records.includes(database))
+  const records = listDatabases(DATABASE_URL)
+  return listDatabases(url).some((database) => records.includes(database))
     ? keysFault('another database than DATABASE_URL’s, whose backups would hold the keys')
     : undefined
 }

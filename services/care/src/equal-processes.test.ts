@@ -6,7 +6,7 @@ import { type Clock, pause, systemClock } from '@tallystick/service-kit'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useRecordServer } from './adapters/records/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
-import { signatureOf, testConfig } from './testing/care.fixture.ts'
+import { joinSignature, testConfig } from './testing/care.fixture.ts'
 import { tokenFor } from './testing/several-cares.fixture.ts'
 import { makeStorePlace, type StorePlace } from './testing/store-place.fixture.ts'
 
@@ -30,7 +30,7 @@ const write = async ({ app }: CareService, body: object, unixMs = Date.now()) =>
     ...body,
   })
   const timestamp = new Date(unixMs).toISOString()
-  const signature = signatureOf({ timestamp, body: payload })
+  const signature = joinSignature({ timestamp, body: payload })
   const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
   const answer = await app.inject({ method: 'POST', url: '/write', payload, headers })
   return { status: answer.statusCode, ...answer.json() }

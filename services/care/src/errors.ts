@@ -88,7 +88,7 @@ export function invalidToken(failure: TokenFailure | undefined, place: Protected
   const detail = scopes === undefined ? '' : `, scope="${scopes.join(' ')}"`
   return errorAnswer('invalid_token', {
     details: { error_description: failure ?? 'bearer token required' },
-    headers: { 'www-authenticate': `${challengeOf(place)}${failed}${detail}` },
+    headers: { 'www-authenticate': `${bearerChallenge(place)}${failed}${detail}` },
   })
 }
 
@@ -97,7 +97,7 @@ export function insufficientScope(scope: string, place: Protected): ErrorAnswer 
   const name = advertisedName(scope, place.askFor ?? [])
   const detail = `error="insufficient_scope", scope="${name}"`
   return errorAnswer('insufficient_scope', {
-    headers: { 'www-authenticate': `${challengeOf(place)}, ${detail}` },
+    headers: { 'www-authenticate': `${bearerChallenge(place)}, ${detail}` },
   })
 }
 
@@ -111,7 +111,7 @@ export type Protected = {
   readonly scopes?: readonly string[] | undefined
 }
 
-const challengeOf = ({ metadataUrl, serviceName }: Protected): string =>
+const bearerChallenge = ({ metadataUrl, serviceName }: Protected): string =>
   `Bearer realm="${serviceName}", resource_metadata="${metadataUrl}"`
 
 /** The answer to a failed dependency; undefined for anything else, which is a bug. */

@@ -71,7 +71,7 @@ const TOLD: Readonly<Record<string, readonly string[]>> = {
   logging: ['message'],
 }
 
-const filesOf = (folder: string, ending: string): readonly string[] =>
+const listFiles = (folder: string, ending: string): readonly string[] =>
   readdirSync(new URL(folder, import.meta.url))
     .filter((name) => name.endsWith(ending))
     .map((name) => name.slice(0, -ending.length))
@@ -84,19 +84,19 @@ async function readDoors(): Promise<ReadonlySet<string>> {
   const routes = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  const told = Object.keys(capabilities).flatMap((capability) => TOLD[capability] ?? [])
+  const messages = Object.keys(capabilities).flatMap((capability) => TOLD[capability] ?? [])
   return new Set([
     ...Object.keys(RECORD_METHODS),
     ...(await list('resources')).map(({ mimeType }) => `resources/read ${mimeType}`),
     ...(await list('tools')).map(({ name }) => `tool ${name}`),
     ...(await list('prompts')).map(({ name }) => `prompt ${name}`),
-    ...told.map((name) => `notifications/${name}`),
+    ...messages.map((name) => `notifications/${name}`),
     ...heard().map(({ method = '' }) => method),
     ...routes,
     ...[...(await care('help')).matchAll(VERB)].map(([, verb]) => `care ${verb}`),
     ...(await facts.eventNames()).map((name) => `event ${name}`),
-    ...filesOf('adapters/outside', '-webhook.ts').map((name) => `webhook ${name}`),
-    ...filesOf('pages', '.html').map((name) => `page ${name}`),
+    ...listFiles('adapters/outside', '-webhook.ts').map((name) => `webhook ${name}`),
+    ...listFiles('pages', '.html').map((name) => `page ${name}`),
     ...FHIR_BUNDLES.map(() => 'care export --fhir'),
   ])
 }

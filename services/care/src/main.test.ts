@@ -11,7 +11,7 @@ import { afterAll, expect, test } from 'vitest'
 import { openMemoryStore } from './adapters/records/sqlite-store.fixture.ts'
 import { storeRecord } from './adapters/records/sqlite-store-samples.fixture.ts'
 import { collect } from './domain/record-store.fixture.ts'
-import { signatureOf, testEnvironment } from './testing/care.fixture.ts'
+import { joinSignature, testEnvironment } from './testing/care.fixture.ts'
 import { AUDIENCES } from './wire/audience.ts'
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url))
@@ -58,7 +58,7 @@ async function write(url: string, value: string): Promise<number> {
   const headers = {
     'content-type': 'application/json',
     'x-care-timestamp': timestamp,
-    'x-care-signature': signatureOf({ timestamp, body }),
+    'x-care-signature': joinSignature({ timestamp, body }),
   }
   return (await fetch(`${url}/write`, { method: 'POST', headers, body })).status
 }

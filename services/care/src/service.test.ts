@@ -1,7 +1,7 @@
 /** The service on its real stores behind a real socket: what an in-memory route test cannot show. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { signatureOf } from './testing/care.fixture.ts'
+import { joinSignature } from './testing/care.fixture.ts'
 import { openHost } from './testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from './testing/running-care.fixture.ts'
 
@@ -28,9 +28,9 @@ function exchange(bytes: string | readonly Buffer[]): Promise<string> {
 }
 const head = (lines: readonly string[]) =>
   `POST /write HTTP/1.1\r\nhost: care.test\r\nconnection: close\r\n${lines.join('\r\n')}\r\n\r\n`
-const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
+const readStatus = (answer: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
 
-const namesOf = async (payload: string, headers = {}) => {
+const listNames = async (payload: string, headers = {}) => {
   const answer = await fetch(`${care.url}/write`, { method: 'POST', body: payload, headers })
   return [answer.status, await answer.text(), [...answer.headers.keys()].toSorted()]
 }
@@ -41,26 +41,26 @@ describe('POST /write over a socket', () => {
     const timestamp = new Date().toISOString()
     const lines = [
       `x-care-timestamp: ${timestamp}`,
-      `x-care-signature: ${signatureOf({ timestamp, body: payload })}`,
+      `x-care-signature: ${joinSignature({ timestamp, body: payload })}`,
       'transfer-encoding: chunked',
     ]
     const chunks = [...payload].map((byte) => Buffer.from([0x31, 13, 10, byte, 13, 10]))
     const answer = await exchange([Buffer.from(head(lines)), ...chunks, Buffer.from('0\r\n\r\n')])
-    expect(statusOf(answer)).toBe(200)
+    expect(readStatus(answer)).toBe(200)
   })
 
   test('an oversized body is refused at its limit, before its end has arrived', async () => {
     const lines = ['content-length: 10000000', 'x-care-signature: 00']
     const answer = await exchange([Buffer.from(head(lines)), Buffer.alloc(262_145, 0x20)])
-    expect(statusOf(answer)).toBe(401)
+    expect(readStatus(answer)).toBe(401)
     expect(answer).toContain('{"error":"unauthorized"}')
   })
 
   test('its refusal has the same headers as any other', async () => {
-    const unsigned = await namesOf('{}')
-    expect(await namesOf('x'.repeat(300_000))).toEqual(unsigned)
-    expect(await namesOf('x'.repeat(300_000), { 'x-care-signature': '00' })).toEqual(unsigned)
-    expect(await namesOf('{}', { authorization: 'Bearer nonsense' })).toEqual(unsigned)
+    const unsigned = await listNames('{}')
+    expect(await listNames('x'.repeat(300_000))).toEqual(unsigned)
+    expect(await listNames('x'.repeat(300_000), { 'x-care-signature': '00' })).toEqual(unsigned)
+    expect(await listNames('{}', { authorization: 'Bearer nonsense' })).toEqual(unsigned)
   })
 
   test('a sender that never stops is cut off', async () => {
@@ -93,14 +93,14 @@ describe('POST /write over a socket', () => {
   test('a repeated signature header is not a signature', async () => {
     const payload = JSON.stringify(body)
     const timestamp = new Date().toISOString()
-    const signature = `x-care-signature: ${signatureOf({ timestamp, body: payload })}`
+    const signature = `x-care-signature: ${joinSignature({ timestamp, body: payload })}`
     const lines = [
       `x-care-timestamp: ${timestamp}`,
       signature,
       signature,
       `content-length: ${payload.length}`,
     ]
-    expect(statusOf(await exchange(head(lines) + payload))).toBe(401)
+    expect(readStatus(await exchange(head(lines) + payload))).toBe(401)
   })
 })
 
@@ -153,7 +153,7 @@ describe('C14: what was answered is kept', () => {
           body: payload,
           headers: {
             'x-care-timestamp': timestamp,
-            'x-care-signature': signatureOf({ timestamp, body: payload }),
+            'x-care-signature': joinSignature({ timestamp, body: payload }),
           },
         })
       const answered = await (await send(first.url)).text()

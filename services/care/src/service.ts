@@ -18,7 +18,7 @@ import { openEspeakSpeech } from './adapters/outside/espeak-speech.ts'
 import { createEventWebhook } from './adapters/outside/event-webhook.ts'
 import { createTrustedIssuers } from './adapters/outside/trusted-issuers.ts'
 import { openWitnesses, type Witnesses } from './adapters/outside/witnesses.ts'
-import { restsOf } from './adapters/records/journal-slices.ts'
+import { countRests } from './adapters/records/journal-slices.ts'
 import { eventCursors, openEventSubscriptions } from './adapters/rows/event-subscriptions.ts'
 import { openReadTrail, readPatientRows } from './adapters/rows/read-trail.ts'
 import { readRevocations } from './adapters/rows/revoked-tokens.ts'
@@ -164,9 +164,9 @@ function openVerifier(
   return createChainVerifier({
     store,
     clock,
-    isoOf,
+    toIso,
     countProcesses: () => process.living(),
-    ...restsOf(store.journals),
+    ...countRests(store.journals),
     shared: mac && { lease, verdicts: openVerdictRows(sides, mac, on) },
   })
 }
@@ -259,13 +259,13 @@ const watchGone = ({
     watchAdded({
       ...watched,
       read: () => store.erased(),
-      nameOf: ({ domain, patient, turn }) => `${patient}|${domain}|${turn}`,
+      toName: ({ domain, patient, turn }) => `${patient}|${domain}|${turn}`,
       onAdded: (chains) => mcp.erased(chains),
     }),
     watchAdded({
       ...watched,
       read: () => store.freed(),
-      nameOf: chainUri,
+      toName: chainUri,
       onAdded: (chains) => mcp.freed(chains),
     }),
   ])
@@ -311,7 +311,7 @@ const provenPublisher =
     return outcome
   }
 
-const isoOf = (ms: number): string => new Date(ms).toISOString()
+const toIso = (ms: number): string => new Date(ms).toISOString()
 
 async function requireWholeImport({ records }: Stores): Promise<void> {
   if (await records.isHalfImported())

@@ -8,7 +8,7 @@ import {
   useRecordServer,
 } from './adapters/records/postgres-store.fixture.ts'
 import { type CareService, createCareService } from './service.ts'
-import { signatureOf, testConfig } from './testing/care.fixture.ts'
+import { joinSignature, testConfig } from './testing/care.fixture.ts'
 
 const START_MS = Date.UTC(2026, 10, 21, 12)
 const TEA = { patient: 'ann', domain: 'tea', audience: 'user' } as const
@@ -57,7 +57,7 @@ describe.skipIf(postgresMissing !== undefined)(
     const write = async ({ service }: Process, value: string): Promise<void> => {
       const payload = JSON.stringify({ ...TEA, value, authorId: 'dr-osei', authorLabel: 'Dr Osei' })
       const timestamp = new Date(clock.unixMs()).toISOString()
-      const signature = signatureOf({ timestamp, body: payload })
+      const signature = joinSignature({ timestamp, body: payload })
       const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
       const request = { method: 'POST', url: '/write', payload, headers } as const
       expect((await service.app.inject(request)).statusCode).toBe(200)

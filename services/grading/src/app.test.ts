@@ -5,11 +5,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dependencyAnswer, gradingErrors } from './errors.ts'
 import {
   createHttpFixture,
-  errorOf,
   type HttpFixture,
   httpCalls,
   METRICS_TOKEN,
   PAYER,
+  readError,
 } from './testing/http.fixture.ts'
 import { auditExample, gradeExample, uploadExample } from './wire/examples.ts'
 
@@ -122,7 +122,7 @@ describe('S5: 405 with Allow, on every route, for every other method', () => {
 
   test('an unknown path is 404', async () => {
     const answer = await fixture.app.inject('/api/grades')
-    expect([answer.statusCode, errorOf(answer)]).toEqual([404, 'not_found'])
+    expect([answer.statusCode, readError(answer)]).toEqual([404, 'not_found'])
   })
 
   test('every answer has a request id that the client did not choose', async () => {
@@ -240,7 +240,7 @@ describe('errors.ts', () => {
     const met: unknown[] = []
     const meet = async () => {
       const answer = await buy(7)
-      met.push([answer.statusCode, errorOf(answer)])
+      met.push([answer.statusCode, readError(answer)])
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
       expect(answer.headers['payment-required']).toBeUndefined()
     }
@@ -253,7 +253,7 @@ describe('errors.ts', () => {
     fixture.isTokenWrong = true
     await meet()
     const probe = await post('/api/grade', {})
-    met.push([probe.statusCode, errorOf(probe)])
+    met.push([probe.statusCode, readError(probe)])
     expect(met).toEqual([
       [502, 'facilitator_unavailable'],
       [502, 'ledger_unavailable'],
@@ -264,6 +264,6 @@ describe('errors.ts', () => {
     fixture.isTokenWrong = false
     fixture.facilitator = 'refusing'
     const refused = await buy(7)
-    expect([refused.statusCode, errorOf(refused)]).toEqual([402, 'invalid_amount'])
+    expect([refused.statusCode, readError(refused)]).toEqual([402, 'invalid_amount'])
   })
 })

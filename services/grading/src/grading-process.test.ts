@@ -63,10 +63,10 @@ describe('kill -9 between the settlement and its answer', () => {
 
 describe('G8: The Odds API', () => {
   test('a service with a key polls its sports from the start; a failing sport does not stop the others, and no log has the key', async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const api = createServer((request, response) => {
-      asked.push(new URL(request.url ?? '', 'http://x').pathname)
-      response.writeHead(asked.length === 1 ? 500 : 200).end('[]')
+      requested.push(new URL(request.url ?? '', 'http://x').pathname)
+      response.writeHead(requested.length === 1 ? 500 : 200).end('[]')
     }).listen(0, '127.0.0.1')
     await once(api, 'listening')
     const address = api.address()
@@ -83,7 +83,7 @@ describe('G8: The Odds API', () => {
         'grading_polls_total{outcome="done"} 1',
       ),
     )
-    expect(asked).toEqual(['/v4/sports/soccer_epl/odds', '/v4/sports/baseball_mlb/odds'])
+    expect(requested).toEqual(['/v4/sports/soccer_epl/odds', '/v4/sports/baseball_mlb/odds'])
     polling.kill('SIGTERM')
     const { code, errors, output } = await polling.ended
     api.close()

@@ -321,7 +321,9 @@ describe('OKX’s facilitator', () => {
     const wrong = await startFilled('okx.db', { ...change, OKX_SECRET_KEY: 'another secret' })
     const refused = await send(grade(wrong), await sign('agent-7', wrong))
     expect([refused.status, refused.card.error]).toEqual([502, 'facilitator_unavailable'])
-    expect(okx.refused.filter((asked) => asked.includes('POST'))).toEqual(['50113 POST /settle'])
+    expect(okx.refused.filter((requested) => requested.includes('POST'))).toEqual([
+      '50113 POST /settle',
+    ])
     await wrong.stop()
     await okx.stop()
   })

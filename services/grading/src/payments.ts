@@ -93,7 +93,7 @@ export function connectPayments(options: {
     gate: observedGate(gate, telemetry.outcome),
     token,
     /** What is on sale; undefined while the network's token is not the configured one. */
-    termsOf: (kind: SaleKind, door: SaleDoor): PaymentTerms | undefined =>
+    findTerms: (kind: SaleKind, door: SaleDoor): PaymentTerms | undefined =>
       token.maySell() ? terms[door][kind] : undefined,
     facilitators: facilitator.directory,
     didDocument: receipts.didDocument,

@@ -158,7 +158,7 @@ describe.skipIf(postgresMissing !== undefined)(
       endings.push(() => api.stop())
       const { ledger, processes } = await startFilled(3, (machine) => ({
         ODDS_API_KEY: 'a key',
-        ODDS_API_URL: api.urlOf(machine),
+        ODDS_API_URL: api.makeUrl(machine),
         ODDS_POLL_SECONDS: '900',
       }))
       await expect.poll(api.asked).toHaveLength(1)

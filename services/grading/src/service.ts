@@ -125,7 +125,7 @@ export async function createGradingService(
     verifyToken: tokenVerifier(config, clock),
     reportUpload: telemetry.uploaded,
     pages: { baseUrl: config.BASE_URL, asset: paymentAsset(config), rpcUrl: publicNode(config) },
-    termsOf: payments.termsOf,
+    findTerms: payments.findTerms,
     didDocument: payments.didDocument,
     trustedProxyHops: config.TRUST_PROXY_HOPS,
     clock,

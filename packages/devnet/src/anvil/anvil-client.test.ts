@@ -27,7 +27,7 @@ const thisMoment = (): Promise<void> =>
 type StandIn = { readonly client: AnvilClient; readonly clock: ManualClock }
 
 /** A client of a server that answers as scripted. */
-async function clientOf(answer: RequestListener): Promise<StandIn> {
+async function openClient(answer: RequestListener): Promise<StandIn> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -44,7 +44,7 @@ async function clientOf(answer: RequestListener): Promise<StandIn> {
 
 describe('an anvil that hangs', () => {
   test('is reported: every call fails at its limit, even those that wait for a connection', async () => {
-    const { client, clock } = await clientOf(() => {})
+    const { client, clock } = await openClient(() => {})
     const mines = Array.from({ length: MESSAGES }, () => client.batch([['evm_mine']]))
     const reads = [client.call('eth_blockNumber'), client.call('eth_gasPrice')]
     const outcomes = Promise.allSettled([...mines, ...reads])
@@ -58,7 +58,7 @@ describe('an anvil that hangs', () => {
   })
 
   test('is also reported if it stops in the middle of its answer', async () => {
-    const { client, clock } = await clientOf((_request, response) => {
+    const { client, clock } = await openClient((_request, response) => {
       response.write('{"jsonrpc"', () => {
         clock.advanceMs(LIMIT_MS)
       })
@@ -75,7 +75,7 @@ async function answering(): Promise<StandIn & { readonly messages: string[][] }>
     method === 'evm_mine'
       ? { jsonrpc: '2.0', id, error: { code: -1, message: 'no' } }
       : { jsonrpc: '2.0', id, result: method }
-  const standIn = await clientOf((request, response) => {
+  const standIn = await openClient((request, response) => {
     let text = ''
     request.on('data', (chunk: Buffer) => {
       text += chunk.toString()

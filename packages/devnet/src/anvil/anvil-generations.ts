@@ -63,7 +63,7 @@ export async function startAnvilGenerations(
   /** Of the ledger before `load`: reads under way end on them. */
   let outgoing: Generation[] = []
 
-  function generationOf([method, parameters = []]: AnvilCall): Generation {
+  function findGeneration([method, parameters = []]: AnvilCall): Generation {
     const tag = parameters[BLOCK_AT[method] ?? -1]
     const isOlder =
       typeof tag === 'string' && tag.startsWith('0x') && Number(tag) < current.firstBlock
@@ -100,10 +100,10 @@ export async function startAnvilGenerations(
     call: (method: string, parameters: readonly unknown[] = []): Promise<unknown> =>
       method === 'eth_getBlockByHash'
         ? byHash(method, parameters)
-        : generationOf([method, parameters]).client.call(method, parameters),
+        : findGeneration([method, parameters]).client.call(method, parameters),
     /** Several calls, in one message if they are for one generation; results in the same order. */
     async batch(calls: readonly AnvilCall[]): Promise<unknown[]> {
-      const generations = calls.map(generationOf)
+      const generations = calls.map(findGeneration)
       const [only = current, ...others] = new Set(generations)
       if (others.length === 0) return only.client.batch(calls)
       return Promise.all(calls.map((call, at) => (generations[at] ?? current).client.call(...call)))

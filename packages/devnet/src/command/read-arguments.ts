@@ -76,19 +76,19 @@ export function readArguments(words: readonly string[]): Arguments {
     return {
       kind: 'start',
       host: values.host,
-      rpcPort: portOf(values, 'rpc-port'),
-      mirrorPort: portOf(values, 'mirror-port'),
-      consensusPort: portOf(values, 'consensus-port'),
+      rpcPort: readPort(values, 'rpc-port'),
+      mirrorPort: readPort(values, 'mirror-port'),
+      consensusPort: readPort(values, 'consensus-port'),
       xLayerPort:
         values.xlayer === true || values['xlayer-port'] !== undefined
-          ? portOf({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
+          ? readPort({ 'xlayer-port': String(X_LAYER_PORT), ...values }, 'xlayer-port')
           : undefined,
       stateFile: values.state,
-      serverClockOffMs: secondsOf(values['server-clock-off']) * 1_000,
+      serverClockOffMs: readSeconds(values['server-clock-off']) * 1_000,
       controls: [
-        ...(values.seed === undefined ? [] : [controlOf(`seedChance=${values.seed}`)]),
+        ...(values.seed === undefined ? [] : [readControl(`seedChance=${values.seed}`)]),
         ...(values['like-testnet'] === true ? [{ name: 'likeTestnet', parameters: [] }] : []),
-        ...(values.control ?? []).map(controlOf),
+        ...(values.control ?? []).map(readControl),
       ],
     }
   } catch (cause) {
@@ -100,7 +100,7 @@ export function readArguments(words: readonly string[]): Arguments {
 /** Farthest that a clock may be set off, seconds: wrong clocks are off by less than an hour. */
 const CLOCK_OFF_SECONDS_MAX = 3_600
 
-function secondsOf(text: string): number {
+function readSeconds(text: string): number {
   const seconds = Number(text)
   if (text !== '' && Math.abs(seconds) <= CLOCK_OFF_SECONDS_MAX) return seconds
   throw new Error(
@@ -109,7 +109,7 @@ function secondsOf(text: string): number {
 }
 
 /** `NAME=JSON`: a list holds the parameters, any other value is the only one; without `=` there is none. */
-function controlOf(text: string): ControlCall {
+function readControl(text: string): ControlCall {
   const [, name = '', json] = /^(\w+)(?:=(.*))?$/s.exec(text) ?? []
   try {
     const value: unknown = json === undefined ? [] : JSON.parse(json)
@@ -120,7 +120,7 @@ function controlOf(text: string): ControlCall {
   throw new Error(`--control needs NAME=JSON, and got ${text}.`)
 }
 
-function portOf<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {
+function readPort<Name extends string>(values: Readonly<Record<Name, string>>, name: Name): number {
   const text = values[name]
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new Error(`--${name} needs a port, 0 to 65535, and got ${text}.`)

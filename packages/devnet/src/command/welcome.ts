@@ -14,8 +14,8 @@ export async function welcome(devnet: Devnet): Promise<string> {
   for (const account of devnet.accounts) {
     // Whole HBAR: nobody has paid a fee yet.
     const shown = await fetch(`${devnet.mirrorUrl}/api/v1/accounts/${account.accountId}`)
-    const { balance: held } = (await shown.json()) as { balance: { balance: number } }
-    const balance = (BigInt(held.balance) / TINYBAR_PER_HBAR).toLocaleString('en-US')
+    const { balance: shownBalance } = (await shown.json()) as { balance: { balance: number } }
+    const balance = (BigInt(shownBalance.balance) / TINYBAR_PER_HBAR).toLocaleString('en-US')
     const kind = account.keyType === 'ED25519' ? 'ED25519' : 'ECDSA'
     lines.push(row({ ...account, id: account.accountId, balance, kind }))
   }

@@ -21,7 +21,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatusFor: readStatus, stop } = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
@@ -52,7 +52,9 @@ describe('L8: AccountCreate and AccountUpdate', () => {
       memo: 'new',
     })
     const again = new AccountCreateTransaction().setECDSAKeyWithAlias(key.publicKey)
-    expect(await statusOf(await again.freezeWith(client).sign(key))).toBe('ALIAS_ALREADY_ASSIGNED')
+    expect(await readStatus(await again.freezeWith(client).sign(key))).toBe(
+      'ALIAS_ALREADY_ASSIGNED',
+    )
   })
 
   test('an ED25519 key, and a list of keys, without an alias', async () => {
@@ -71,7 +73,7 @@ describe('L8: AccountCreate and AccountUpdate', () => {
       const debit = new TransferTransaction()
         .addHbarTransfer(payer.accountId, new Hbar(-1))
         .addHbarTransfer(id, new Hbar(1))
-      expect(await statusOf(debit)).toBe('SUCCESS')
+      expect(await readStatus(debit)).toBe('SUCCESS')
     }
   })
 
@@ -93,7 +95,7 @@ describe('L8: AccountCreate and AccountUpdate', () => {
           .setInitialBalance(new Hbar(50_000)),
     ],
   ])('%s: no account', async (status, transaction) => {
-    expect(await statusOf(transaction())).toBe(status)
+    expect(await readStatus(transaction())).toBe(status)
   })
 
   test('an update of key and memo needs both keys', async () => {
@@ -105,8 +107,8 @@ describe('L8: AccountCreate and AccountUpdate', () => {
         .setKey(after.publicKey)
         .setAccountMemo('mine')
         .freezeWith(client)
-    expect(await statusOf(await update().sign(before))).toBe('INVALID_SIGNATURE')
-    expect(await statusOf(await (await update().sign(before)).sign(after))).toBe('SUCCESS')
+    expect(await readStatus(await update().sign(before))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(await (await update().sign(before)).sign(after))).toBe('SUCCESS')
     expect(await get(`accounts/${String(id)}`)).toMatchObject({
       key: { key: after.publicKey.toStringRaw() },
       memo: 'mine',
@@ -164,13 +166,13 @@ describe('L21: fungible tokens', () => {
   })
 
   test('only an associated account takes it; then the transfer is in the record and at the mirror node', async () => {
-    expect(await statusOf(pay(holderId, 5))).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
+    expect(await readStatus(pay(holderId, 5))).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
     const associate = () =>
       new TokenAssociateTransaction().setAccountId(holderId).setTokenIds([token]).freezeWith(client)
-    expect(await statusOf(associate())).toBe('INVALID_SIGNATURE')
-    expect(await statusOf(await associate().sign(holder))).toBe('SUCCESS')
+    expect(await readStatus(associate())).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(await associate().sign(holder))).toBe('SUCCESS')
     const twice = await associate().sign(holder)
-    expect(await statusOf(twice)).toBe('TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT')
+    expect(await readStatus(twice)).toBe('TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT')
     const response = await pay(holderId, 5).execute(client)
     const { tokenTransfers } = await response.getRecord(client)
     expect(tokenTransfers.get(token)?.get(holderId)?.toNumber()).toBe(5)
@@ -201,7 +203,7 @@ describe('L21: fungible tokens', () => {
 
   test('automatic associations reach as far as the account says, and without end for a new alias', async () => {
     const other = await newHolder(1)
-    expect(await statusOf(pay(other, 1))).toBe('SUCCESS')
+    expect(await readStatus(pay(other, 1))).toBe('SUCCESS')
     expect(await get(`accounts/${String(other)}/tokens`)).toMatchObject({
       tokens: [{ automatic_association: true, balance: 1 }],
     })
@@ -215,9 +217,9 @@ describe('L21: fungible tokens', () => {
     const more = new TransferTransaction()
       .addTokenTransfer(second.tokenId ?? '', treasury, -1)
       .addTokenTransfer(second.tokenId ?? '', other, 1)
-    expect(await statusOf(more)).toBe('NO_REMAINING_AUTOMATIC_ASSOCIATIONS')
+    expect(await readStatus(more)).toBe('NO_REMAINING_AUTOMATIC_ASSOCIATIONS')
     const alias = PrivateKey.generateECDSA().publicKey.toEvmAddress()
-    expect(await statusOf(pay(`0.0.${alias}`, 3))).toBe('SUCCESS')
+    expect(await readStatus(pay(`0.0.${alias}`, 3))).toBe('SUCCESS')
     expect(await get(`accounts/0x${alias}`)).toMatchObject({
       balance: { balance: 0, tokens: [{ token_id: String(token), balance: 3 }] },
     })
@@ -233,7 +235,7 @@ describe('L21: fungible tokens', () => {
     for (const [at, key] of keys.entries()) {
       transfer.addTokenTransfer(token, key.publicKey.toAccountId(0, 0), at + 1)
     }
-    expect(await statusOf(transfer)).toBe('SUCCESS')
+    expect(await readStatus(transfer)).toBe('SUCCESS')
     for (const [at, key] of keys.entries()) {
       const { accounts } = await get(`accounts?account.publickey=${key.publicKey.toStringRaw()}`)
       expect(accounts).toMatchObject([{ balance: { tokens: [{ balance: at + 1 }] } }])
@@ -250,7 +252,7 @@ describe('L21: fungible tokens', () => {
     )
     const allow = new AccountAllowanceApproveTransaction()
     allow.approveHbarAllowance(treasury, spender, new Hbar(5))
-    expect(await statusOf(allow)).toBe('SUCCESS')
+    expect(await readStatus(allow)).toBe('SUCCESS')
     const take = new TransferTransaction()
       .addApprovedHbarTransfer(treasury, new Hbar(-5))
       .addApprovedHbarTransfer(AccountId.fromEvmAddress(0, 0, payer.evmAddress), new Hbar(-5))
@@ -259,8 +261,8 @@ describe('L21: fungible tokens', () => {
       .freezeWith(client)
     const theft = new AccountAllowanceApproveTransaction()
     theft.approveHbarAllowance(spender, treasury, new Hbar(1))
-    expect(await statusOf(theft)).toBe('INVALID_SIGNATURE')
-    expect(await statusOf(await take.sign(key))).toBe('ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS')
+    expect(await readStatus(theft)).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(await take.sign(key))).toBe('ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS')
   })
 
   const plainToken = () =>
@@ -269,8 +271,8 @@ describe('L21: fungible tokens', () => {
       .setTokenSymbol('NO')
       .setTreasuryAccountId(treasury)
   test('what a token would not keep is refused, never left out', async () => {
-    expect(await statusOf(plainToken().setMetadata(Buffer.from('x')))).toBe('NOT_SUPPORTED')
-    expect(await statusOf(plainToken().setSupplyType(TokenSupplyType.Finite))).toBe(
+    expect(await readStatus(plainToken().setMetadata(Buffer.from('x')))).toBe('NOT_SUPPORTED')
+    expect(await readStatus(plainToken().setSupplyType(TokenSupplyType.Finite))).toBe(
       'INVALID_TOKEN_MAX_SUPPLY',
     )
     const free = new CustomFixedFee().setHbarAmount(new Hbar(1)).setFeeCollectorAccountId(treasury)
@@ -281,26 +283,26 @@ describe('L21: fungible tokens', () => {
       .setDenominatingTokenId(tokenId ?? '')
       .setFeeCollectorAccountId(treasury)
     const chain = plainToken().setCustomFees([inIt]).setMaxTransactionFee(new Hbar(60))
-    expect(await statusOf(chain)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(chain)).toBe('NOT_SUPPORTED')
     const byContract = plainToken().setAdminKey(ContractId.fromString('0.0.1001'))
-    expect(await statusOf(byContract)).toBe('BAD_ENCODING')
+    expect(await readStatus(byContract)).toBe('BAD_ENCODING')
   })
 
   test('what cannot be moved moves nothing', async () => {
     const wrong = await pay(treasury, 99, holderId).sign(holder)
-    expect(await statusOf(wrong)).toBe('INSUFFICIENT_TOKEN_BALANCE')
-    expect(await statusOf(pay(treasury, 1, holderId))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(wrong)).toBe('INSUFFICIENT_TOKEN_BALANCE')
+    expect(await readStatus(pay(treasury, 1, holderId))).toBe('INVALID_SIGNATURE')
     const unbalanced = new TransferTransaction().addTokenTransfer(token, treasury, -1)
-    expect(await statusOf(unbalanced)).toBe('TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN')
+    expect(await readStatus(unbalanced)).toBe('TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN')
     const unknown = new TransferTransaction()
       .addTokenTransfer('0.0.5', treasury, -1)
       .addTokenTransfer('0.0.5', holderId, 1)
-    expect(await statusOf(unknown)).toBe('INVALID_TOKEN_ID')
+    expect(await readStatus(unknown)).toBe('INVALID_TOKEN_ID')
     const decimals = new TransferTransaction()
       .addTokenTransferWithDecimals(token, treasury, -1, 2)
       .addTokenTransferWithDecimals(token, holderId, 1, 2)
-    expect(await statusOf(decimals)).toBe('UNEXPECTED_TOKEN_DECIMALS')
+    expect(await readStatus(decimals)).toBe('UNEXPECTED_TOKEN_DECIMALS')
     const nft = new TransferTransaction().addNftTransfer(token, 1, treasury, holderId)
-    expect(await statusOf(nft)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(nft)).toBe('NOT_SUPPORTED')
   })
 })

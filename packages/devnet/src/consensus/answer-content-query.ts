@@ -12,11 +12,11 @@ import { type CustomFee, type Renewal, TOKEN_KEYS } from '../ledger/token.ts'
 import { runningHash } from '../ledger/topic.ts'
 import {
   accountId,
-  balanceOf,
   contractId,
   findEntity,
   NEVER,
   query,
+  readBalance,
   scheduledId,
   toProtoTimestamp,
 } from './answer-query.ts'
@@ -26,13 +26,13 @@ import { findContract } from './read-evm-transaction.ts'
 export const CONTENT_QUERIES = {
   'SmartContractService/contractCallLocalMethod': query(
     'contractCallLocal',
-    async ({ ledger }, asked) => {
-      const to = await findContract(ledger, asked.contractID)
+    async ({ ledger }, question) => {
+      const to = await findContract(ledger, question.contractID)
       if (to === undefined) return { status: 'INVALID_CONTRACT_ID' }
-      const gas = toBigInt(asked.gas)
+      const gas = toBigInt(question.gas)
       if (gas <= 0n) return { status: 'INSUFFICIENT_GAS' }
-      const from = findEntity(ledger, asked.senderId)?.address
-      const data: Hex = `0x${Buffer.from(asked.functionParameters ?? []).toString('hex')}`
+      const from = findEntity(ledger, question.senderId)?.address
+      const data: Hex = `0x${Buffer.from(question.functionParameters ?? []).toString('hex')}`
       const read = { method: 'eth_call', tag: 'latest' } as const
       const outcome = await callEvm(ledger, { from, to, data, gas }, read)
       const number = ledger.accounts.byAddress(to)?.number
@@ -65,7 +65,7 @@ export const CONTENT_QUERIES = {
         contractID: contractId(entity.number),
         accountID: { accountNum: Long.fromNumber(entity.number) },
         contractAccountID: entity.address.slice(2),
-        balance: await balanceOf(ledger, entity),
+        balance: await readBalance(ledger, entity),
         memo: entity.memo,
         ...NEVER,
       }

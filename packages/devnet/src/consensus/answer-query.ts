@@ -10,7 +10,7 @@ import { completeTransfers } from '../ledger/complete-transfers.ts'
 import { entityId, entityNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { RATE_SECONDS } from '../ledger/network.ts'
-import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import { computeBloom, networkLogs } from '../ledger/network-logs.ts'
 import { formatTransactionId, secondsToNs, type TransactionRecord } from '../ledger/records.ts'
 import { readAccount, type Status, statusNumber } from '../ledger/signed-transaction.ts'
 import { RUNNING_HASH_VERSION } from '../ledger/topic.ts'
@@ -73,27 +73,30 @@ export const QUERIES = {
       return { transactionRecord: toProtoRecord(context.ledger, known.record) }
     },
   ),
-  'CryptoService/cryptoGetBalance': query('cryptogetAccountBalance', async ({ ledger }, asked) => {
-    const entity = findEntity(ledger, asked.accountID ?? asked.contractID)
-    if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
-    if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
-    const tokenBalances = ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
-      tokenId: { tokenNum: Long.fromNumber(token.number) },
-      balance: Long.fromString(relation.balance.toString(), true),
-      decimals: token.decimals,
-    }))
-    const balance = await balanceOf(ledger, entity)
-    return { accountID: accountId(entity.number), balance, tokenBalances }
-  }),
-  'CryptoService/getAccountInfo': query('cryptoGetInfo', async ({ ledger }, asked) => {
-    const entity = findEntity(ledger, asked.accountID)
+  'CryptoService/cryptoGetBalance': query(
+    'cryptogetAccountBalance',
+    async ({ ledger }, requested) => {
+      const entity = findEntity(ledger, requested.accountID ?? requested.contractID)
+      if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
+      if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
+      const tokenBalances = ledger.tokens.byAccount(entity).map(({ token, relation }) => ({
+        tokenId: { tokenNum: Long.fromNumber(token.number) },
+        balance: Long.fromString(relation.balance.toString(), true),
+        decimals: token.decimals,
+      }))
+      const balance = await readBalance(ledger, entity)
+      return { accountID: accountId(entity.number), balance, tokenBalances }
+    },
+  ),
+  'CryptoService/getAccountInfo': query('cryptoGetInfo', async ({ ledger }, requests) => {
+    const entity = findEntity(ledger, requests.accountID)
     if (entity === undefined) return { status: 'INVALID_ACCOUNT_ID' }
     if (entity.isDeleted) return { status: 'ACCOUNT_DELETED' }
     const accountInfo = {
       accountID: accountId(entity.number),
       contractAccountID: entity.address.slice(2),
       key: entity.key === null ? { keyList: { keys: [] } } : toProtoKey(entity.key),
-      balance: await balanceOf(ledger, entity),
+      balance: await readBalance(ledger, entity),
       memo: entity.memo,
       maxAutomaticTokenAssociations: entity.maxAutoAssociations,
       ...NEVER,
@@ -102,7 +105,7 @@ export const QUERIES = {
   }),
 }
 
-export async function balanceOf(ledger: Ledger, { address }: Entity): Promise<Long> {
+export async function readBalance(ledger: Ledger, { address }: Entity): Promise<Long> {
   const [balance = 0n] = await ledger.evm.balances([address])
   return Long.fromString(balance.toString(), true)
 }
@@ -199,13 +202,13 @@ function contractResult(ledger: Ledger, { entityId: id, evm, name }: Transaction
     contractID: contractId(entityNumber(id ?? '')),
     contractCallResult: hexToBytes(transaction.returned ?? '0x'),
     errorMessage: transaction.revertReason ?? '',
-    bloom: hexToBytes(bloomOf(logs)),
+    bloom: hexToBytes(computeBloom(logs)),
     gasUsed: Long.fromString(BigInt(gasUsed).toString(), true),
     gas: Long.fromString(transaction.envelope.gas.toString(), true),
     functionParameters: hexToBytes(transaction.envelope.data),
     logInfo: logs.map((log) => ({
       contractID: contractId(entityNumber(ledger.idAt(log.address) ?? '')),
-      bloom: hexToBytes(bloomOf([log])),
+      bloom: hexToBytes(computeBloom([log])),
       topic: log.topics.map((topic) => hexToBytes(topic)),
       data: hexToBytes(log.data),
     })),

@@ -14,8 +14,16 @@ import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixtur
 import { REVERTING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferFixture()
+const {
+  client,
+  devnet,
+  payee,
+  payer,
+  readStatusFor: readStatus,
+  tinybar,
+  transfer,
+  stop,
+} = await startTransferFixture()
 afterAll(stop)
 
 describe('L8: a transfer by the SDK', () => {
@@ -58,7 +66,7 @@ describe('L8: a transfer by the SDK', () => {
       .freezeWith(client)
     await transaction.sign(sdkKey(payer))
     await transaction.sign(sdkKey(facilitator))
-    expect(await statusOf(transaction)).toBe('SUCCESS')
+    expect(await readStatus(transaction)).toBe('SUCCESS')
     expect(before - (await tinybar(payer.accountId))).toBe(100_000_000)
   })
 
@@ -72,7 +80,7 @@ describe('L8: a transfer by the SDK', () => {
   test('to an unknown EVM address makes a hollow account, which its key completes', async () => {
     const key = PrivateKey.generateECDSA()
     const address = `0x${key.publicKey.toEvmAddress()}`
-    expect(await statusOf(transfer({ to: address, hbar: 10 }))).toBe('SUCCESS')
+    expect(await readStatus(transfer({ to: address, hbar: 10 }))).toBe('SUCCESS')
     const { body } = await mirror(devnet, `/api/v1/accounts/${address}`)
     expect(body).toMatchObject({
       key: null,
@@ -94,7 +102,7 @@ describe('L8: a transfer by the SDK', () => {
   test('to a key’s alias makes an account with that key', async () => {
     const key = PrivateKey.generateED25519()
     const alias = key.publicKey.toAccountId(0, 0)
-    expect(await statusOf(transfer({ to: alias.toString() }))).toBe('SUCCESS')
+    expect(await readStatus(transfer({ to: alias.toString() }))).toBe('SUCCESS')
     const query = await new AccountBalanceQuery().setAccountId(alias).execute(client)
     expect(query.hbars.toTinybars().toNumber()).toBe(100_000_000)
   })
@@ -105,7 +113,7 @@ describe('L8: a transfer by the SDK', () => {
     const hash = await viem.deployContract({ abi: [], bytecode: REVERTING_CONTRACT, gasPrice })
     const { contractAddress } = await viem.waitForTransactionReceipt({ hash })
     const { body } = await mirror(devnet, `/api/v1/contracts/${contractAddress}`)
-    expect(await statusOf(transfer({ to: String(body['contract_id']), hbar: 2 }))).toBe('SUCCESS')
+    expect(await readStatus(transfer({ to: String(body['contract_id']), hbar: 2 }))).toBe('SUCCESS')
     expect(await viem.getBalance({ address: contractAddress ?? '0x' })).toBe(2n * 10n ** 18n)
   })
 

@@ -18,7 +18,14 @@ import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.f
 import { LOGGING_CONTRACT, REVERTING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop, tinybar } = await startTransferFixture()
+const {
+  client,
+  devnet,
+  payer,
+  readStatusFor: readStatus,
+  stop,
+  tinybar,
+} = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
@@ -123,7 +130,7 @@ test('L8: a ContractCall leaves the payer’s Ethereum nonce alone', async () =>
   const sender = viemClient(devnet, accountNamed(devnet, payer.name))
   const nonce = () => sender.getTransactionCount({ address: sender.account.address })
   const before = await nonce()
-  expect(await statusOf(call(id))).toBe('SUCCESS')
+  expect(await readStatus(call(id))).toBe('SUCCESS')
   expect(await nonce()).toBe(before)
   const hash = await sender.sendTransaction({
     to: accountNamed(devnet, 'agent-3').evmAddress,
@@ -134,16 +141,16 @@ test('L8: a ContractCall leaves the payer’s Ethereum nonce alone', async () =>
 
 test('L8: what consensus refuses of contracts, in its words', async () => {
   const id = await create(LOGGING_CONTRACT)
-  expect(await statusOf(call(id, 20_000))).toBe('INSUFFICIENT_GAS')
-  expect(await statusOf(call(id, 15_000_001).setMaxTransactionFee(new Hbar(100)))).toBe(
+  expect(await readStatus(call(id, 20_000))).toBe('INSUFFICIENT_GAS')
+  expect(await readStatus(call(id, 15_000_001).setMaxTransactionFee(new Hbar(100)))).toBe(
     'MAX_GAS_LIMIT_EXCEEDED',
   )
-  expect(await statusOf(call(id, 5_000_000).setMaxTransactionFee(new Hbar(1)))).toBe(
+  expect(await readStatus(call(id, 5_000_000).setMaxTransactionFee(new Hbar(1)))).toBe(
     'INSUFFICIENT_TX_FEE',
   )
-  expect(await statusOf(call('0.0.987654'))).toBe('INVALID_CONTRACT_ID')
+  expect(await readStatus(call('0.0.987654'))).toBe('INVALID_CONTRACT_ID')
   expect(
-    await statusOf(new ContractCreateTransaction().setBytecodeFileId('0.0.987654').setGas(GAS)),
+    await readStatus(new ContractCreateTransaction().setBytecodeFileId('0.0.987654').setGas(GAS)),
   ).toBe('INVALID_FILE_ID')
 })
 
@@ -155,7 +162,7 @@ test('L8: ContractCreateFlow puts code that is too large for a message into a fi
     .setGas(1_000_000)
     .execute(client)
   const { contractId } = await response.getReceipt(client)
-  expect(await statusOf(call(toId(contractId as ContractId)))).toBe('SUCCESS')
+  expect(await readStatus(call(toId(contractId as ContractId)))).toBe('SUCCESS')
   const names = (
     (await get('transactions?order=desc&limit=5'))['transactions'] as { name: string }[]
   ).map(({ name }) => name)
@@ -177,16 +184,16 @@ test('L8: a file grows only by its keys, and never once it is deleted', async ()
   ).getReceipt(client)
   const fileId = created.fileId as NonNullable<typeof created.fileId>
   const append = () => new FileAppendTransaction().setFileId(fileId).setContents('zz')
-  expect(await statusOf(append())).toBe('INVALID_SIGNATURE')
-  expect(await statusOf(await append().freezeWith(client).sign(key))).toBe('SUCCESS')
+  expect(await readStatus(append())).toBe('INVALID_SIGNATURE')
+  expect(await readStatus(await append().freezeWith(client).sign(key))).toBe('SUCCESS')
   const use = () => new ContractCreateTransaction().setBytecodeFileId(fileId).setGas(GAS)
-  expect(await statusOf(use())).toBe('ERROR_DECODING_BYTESTRING')
+  expect(await readStatus(use())).toBe('ERROR_DECODING_BYTESTRING')
   expect(
-    await statusOf(
+    await readStatus(
       await new FileDeleteTransaction().setFileId(fileId).freezeWith(client).sign(key),
     ),
   ).toBe('SUCCESS')
-  expect(await statusOf(use())).toBe('FILE_DELETED')
+  expect(await readStatus(use())).toBe('FILE_DELETED')
 })
 
 test('L8: an atomic batch is refused in words, and nothing of it happens', async () => {
@@ -198,6 +205,6 @@ test('L8: an atomic batch is refused in words, and nothing of it happens', async
     .addHbarTransfer(payee, new Hbar(1))
     .batchify(client, key)
   const batch = await new BatchTransaction().addInnerTransaction(inner).freezeWith(client).sign(key)
-  expect(await statusOf(batch)).toBe('NOT_SUPPORTED')
+  expect(await readStatus(batch)).toBe('NOT_SUPPORTED')
   expect(await tinybar(payee)).toBe(before)
 })

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatusFor: readStatus, stop } = await startTransferFixture()
 afterAll(stop)
 
 const sender = viemClient(devnet, accountNamed(devnet, 'agent-2'))
@@ -75,7 +75,7 @@ test.each([
   const before = await sender.getTransactionCount({ address: sender.account.address })
   if (before === 0) await rpc(devnet, 'eth_sendRawTransaction', [await sign()])
   const raw = await sign(changes)
-  expect(await statusOf(wrap(raw))).toBe(status)
+  expect(await readStatus(wrap(raw))).toBe(status)
   const { error } = await rpc(devnet, 'eth_sendRawTransaction', [raw])
   expect(error?.message).toMatch(words)
   const { body } = await mirror(devnet, `/api/v1/contracts/results/${keccak256(raw)}`)
@@ -92,7 +92,7 @@ test.each([
     const short = wrap(await sign({ gasPrice: offered })).setMaxGasAllowanceHbar(
       Hbar.fromTinybars((price * 1_000_000n - 1n).toString()),
     )
-    expect(await statusOf(short)).toBe('INSUFFICIENT_TX_FEE')
+    expect(await readStatus(short)).toBe('INSUFFICIENT_TX_FEE')
     const before = await sender.getBalance({ address: sender.account.address })
     const raw = await sign({ gasPrice: offered })
     const allowed = wrap(raw).setMaxGasAllowanceHbar(new Hbar(2))
@@ -134,10 +134,10 @@ test('L8: who sponsors itself needs both parts of the gas, and what it gives awa
   })
   const through = sdkClient(devnet, own)
   const self = wrap(raw).setMaxGasAllowanceHbar(new Hbar(5))
-  expect(await statusOf(self, through)).toBe('INSUFFICIENT_PAYER_BALANCE')
+  expect(await readStatus(self, through)).toBe('INSUFFICIENT_PAYER_BALANCE')
   through.close()
 })
 
 test('L8: bytes that are no Ethereum transaction are refused by the node', async () => {
-  expect(await statusOf(wrap('0xdeadbeef'))).toBe('INVALID_ETHEREUM_TRANSACTION')
+  expect(await readStatus(wrap('0xdeadbeef'))).toBe('INVALID_ETHEREUM_TRANSACTION')
 })

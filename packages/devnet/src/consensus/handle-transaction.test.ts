@@ -11,15 +11,23 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { accountNamed, mirror } from '../testing/test-clients.fixture.ts'
 import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferFixture()
+const {
+  client,
+  devnet,
+  payee,
+  payer,
+  readStatusFor: readStatus,
+  tinybar,
+  transfer,
+  stop,
+} = await startTransferFixture()
 afterAll(stop)
 
 describe('L8: consensus refuses, and the fee is charged', () => {
   test('INSUFFICIENT_ACCOUNT_BALANCE: nothing but the fee moves', async () => {
     const before = await tinybar(payer.accountId)
     const credited = await tinybar(payee.accountId)
-    expect(await statusOf(transfer({ hbar: 1_000_000 }))).toBe('INSUFFICIENT_ACCOUNT_BALANCE')
+    expect(await readStatus(transfer({ hbar: 1_000_000 }))).toBe('INSUFFICIENT_ACCOUNT_BALANCE')
     const charged = before - (await tinybar(payer.accountId))
     expect(charged).toBeGreaterThan(0)
     expect(charged).toBeLessThan(1_000_000)
@@ -29,24 +37,24 @@ describe('L8: consensus refuses, and the fee is charged', () => {
   test('INVALID_SIGNATURE: the giver has not signed', async () => {
     const victim = accountNamed(devnet, 'agent-6')
     const before = await tinybar(victim.accountId)
-    expect(await statusOf(transfer({ from: victim }))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(transfer({ from: victim }))).toBe('INVALID_SIGNATURE')
     expect(await tinybar(victim.accountId)).toBe(before)
   })
 
   test('INVALID_SIGNATURE: a contract cannot give', async () => {
     const from = { ...payer, accountId: '0.0.98' }
-    expect(await statusOf(transfer({ from }))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(transfer({ from }))).toBe('INVALID_SIGNATURE')
   })
 
   test('SPENDER_DOES_NOT_HAVE_ALLOWANCE: an approved transfer without an approval', async () => {
     const transaction = new TransferTransaction()
       .addApprovedHbarTransfer(accountNamed(devnet, 'agent-6').accountId, new Hbar(-1))
       .addHbarTransfer(payee.accountId, new Hbar(1))
-    expect(await statusOf(transaction)).toBe('SPENDER_DOES_NOT_HAVE_ALLOWANCE')
+    expect(await readStatus(transaction)).toBe('SPENDER_DOES_NOT_HAVE_ALLOWANCE')
   })
 
   test('INVALID_ACCOUNT_ID: no account has that number', async () => {
-    expect(await statusOf(transfer({ to: '0.0.999999' }))).toBe('INVALID_ACCOUNT_ID')
+    expect(await readStatus(transfer({ to: '0.0.999999' }))).toBe('INVALID_ACCOUNT_ID')
   })
 
   test('L10: DUPLICATE_TRANSACTION: through a second node, with its own record', async () => {
@@ -89,7 +97,7 @@ describe('keys', () => {
     const signedBy = async (count: number): Promise<string> => {
       const transaction = transfer({ from: shared }).freezeWith(client)
       for (const key of keys.slice(0, count)) await transaction.sign(key)
-      return statusOf(transaction)
+      return readStatus(transaction)
     }
     expect(await signedBy(1)).toBe('INVALID_SIGNATURE')
     expect(await signedBy(2)).toBe('SUCCESS')

@@ -10,11 +10,11 @@ import { networkCall, unsignedEnvelope } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { FEE_COLLECTOR } from '../ledger/network.ts'
 import {
-  netOf,
+  listTransfers,
+  netMoves,
   nsToSeconds,
   type Submission,
   type TransactionRecord,
-  transfersOf,
 } from '../ledger/records.ts'
 import type {
   Content,
@@ -64,7 +64,7 @@ export async function handleTransaction(
   const charged = balance < fee ? balance : fee
   const done: Done = typeof plan === 'string' ? { moves: [] } : await plan.apply(consensusNs)
   const [createdNumber] = Object.values(done.created ?? {})
-  const net = netOf([
+  const net = netMoves([
     ...feeMoves(payer, charged),
     ...(typeof plan === 'string' ? [] : plan.moves),
     ...done.moves,
@@ -76,9 +76,10 @@ export async function handleTransaction(
     call === undefined
       ? {}
       : await settleTokens(ledger, transaction, { balances: after, call, consensusNs })
-  const idOf = (address: Address): string => ledger.accounts.idOf(address) ?? FEE_COLLECTOR.id
+  const entityIdAt = (address: Address): string =>
+    ledger.accounts.findId(address) ?? FEE_COLLECTOR.id
   const record: TransactionRecord = {
-    ...submissionOf(transaction),
+    ...describeSubmission(transaction),
     ...(waited && {
       id: { account: waited.creator.id, validStartNs: transaction.validStartNs },
       node: null,
@@ -94,10 +95,10 @@ export async function handleTransaction(
     signedSchedule: done.signedSchedule,
     customFees: typeof plan === 'string' ? undefined : plan.customFees,
     ...tokens,
-    transfers: transfersOf(
-      new Map([...net].map(([address, change]) => [idOf(address), change])),
+    transfers: listTransfers(
+      new Map([...net].map(([address, change]) => [entityIdAt(address), change])),
       (typeof plan === 'string' ? [] : (plan.approved ?? [])).map(([address, change]) => [
-        idOf(address),
+        entityIdAt(address),
         change,
       ]),
     ),
@@ -151,7 +152,7 @@ async function handleEvm(
   transaction: SignedTransaction,
   content: EvmContent,
 ): Promise<TransactionRecord> {
-  const submission = submissionOf(transaction)
+  const submission = describeSubmission(transaction)
   const parsed = await readEvmTransaction(ledger, transaction, content)
   if (typeof parsed === 'string') return handleTransaction(ledger, { transaction, forced: parsed })
   const payer = ledger.accounts.byNumber(transaction.payerNumber)
@@ -218,7 +219,7 @@ async function settleContract(
   }
 }
 
-function submissionOf(transaction: SignedTransaction): Submission {
+function describeSubmission(transaction: SignedTransaction): Submission {
   return {
     name: TRANSACTION_KINDS[transaction.content.kind][0],
     id: { account: entityId(transaction.payerNumber), validStartNs: transaction.validStartNs },
@@ -271,7 +272,7 @@ async function planned(
     if (judged !== 'OK') return judged
   }
   const fee = feeTinybar(ledger, content) + associationsTinybar(ledger, plan.associations ?? 0)
-  const net = netOf([...feeMoves(payer, fee), ...plan.moves])
+  const net = netMoves([...feeMoves(payer, fee), ...plan.moves])
   const short = [...(await balancesAfter(ledger, net))].find(([, after]) => after < 0n)
   if (short === undefined) return plan
   const [address, after] = short

@@ -16,8 +16,16 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { accountNamed } from '../testing/test-clients.fixture.ts'
 import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payee, payer, statusOf, tinybar, transfer, stop } =
-  await startTransferFixture()
+const {
+  client,
+  devnet,
+  payee,
+  payer,
+  readStatusFor: readStatus,
+  tinybar,
+  transfer,
+  stop,
+} = await startTransferFixture()
 afterAll(stop)
 
 function generated(options: { secondsAgo: number }): TransactionId {
@@ -33,8 +41,8 @@ describe('L8: a node refuses, and nobody is charged', () => {
     const transaction = transfer().freezeWith(client)
     await transaction.sign(sdkKey(payer))
     const bytes = transaction.toBytes()
-    expect(await statusOf(TransferTransaction.fromBytes(bytes))).toBe('SUCCESS')
-    expect(await statusOf(TransferTransaction.fromBytes(bytes))).toBe('DUPLICATE_TRANSACTION')
+    expect(await readStatus(TransferTransaction.fromBytes(bytes))).toBe('SUCCESS')
+    expect(await readStatus(TransferTransaction.fromBytes(bytes))).toBe('DUPLICATE_TRANSACTION')
   })
 
   test('DUPLICATE_TRANSACTION: of ten at once, exactly one moves', async () => {
@@ -43,7 +51,7 @@ describe('L8: a node refuses, and nobody is charged', () => {
     const bytes = transaction.toBytes()
     const before = await tinybar(payee.accountId)
     const statuses = await Promise.all(
-      Array.from({ length: 10 }, () => statusOf(TransferTransaction.fromBytes(bytes))),
+      Array.from({ length: 10 }, () => readStatus(TransferTransaction.fromBytes(bytes))),
     )
     expect(statuses.toSorted()).toEqual([...Array(9).fill('DUPLICATE_TRANSACTION'), 'SUCCESS'])
     expect((await tinybar(payee.accountId)) - before).toBe(300_000_000)
@@ -51,25 +59,25 @@ describe('L8: a node refuses, and nobody is charged', () => {
 
   test('TRANSACTION_EXPIRED: its validity is over, by wall time', async () => {
     const transaction = transfer().setTransactionId(generated({ secondsAgo: 130 }))
-    expect(await statusOf(transaction.setRegenerateTransactionId(false))).toBe(
+    expect(await readStatus(transaction.setRegenerateTransactionId(false))).toBe(
       'TRANSACTION_EXPIRED',
     )
   })
 
   test('L9: TRANSACTION_EXPIRED depends on wall time even if the ledger has travelled, never on travel', async () => {
     await devnet.controls.advanceSeconds(86_400)
-    expect(await statusOf(transfer())).toBe('SUCCESS')
+    expect(await readStatus(transfer())).toBe('SUCCESS')
   })
 
   test('INVALID_TRANSACTION_START: not yet valid', async () => {
     const transaction = transfer().setTransactionId(generated({ secondsAgo: -60 }))
-    expect(await statusOf(transaction)).toBe('INVALID_TRANSACTION_START')
+    expect(await readStatus(transaction)).toBe('INVALID_TRANSACTION_START')
   })
 
   test('INVALID_TRANSACTION_DURATION: over 180 s, and under 15 s', async () => {
     for (const seconds of [181, 14]) {
       const transaction = transfer().setTransactionValidDuration(seconds)
-      expect(await statusOf(transaction)).toBe('INVALID_TRANSACTION_DURATION')
+      expect(await readStatus(transaction)).toBe('INVALID_TRANSACTION_DURATION')
     }
   })
 
@@ -108,7 +116,7 @@ describe('L8: a node refuses, and nobody is charged', () => {
 
   test('INSUFFICIENT_TX_FEE: the fee is higher than the payer allows', async () => {
     const transaction = transfer().setMaxTransactionFee(Hbar.fromTinybars(1))
-    expect(await statusOf(transaction)).toBe('INSUFFICIENT_TX_FEE')
+    expect(await readStatus(transaction)).toBe('INSUFFICIENT_TX_FEE')
   })
 
   test('PAYER_ACCOUNT_NOT_FOUND: no account has that number', async () => {
@@ -120,12 +128,12 @@ describe('L8: a node refuses, and nobody is charged', () => {
   })
 
   test('MEMO_TOO_LONG: over 100 bytes of UTF-8', async () => {
-    expect(await statusOf(transfer().setTransactionMemo('é'.repeat(51)))).toBe('MEMO_TOO_LONG')
-    expect(await statusOf(transfer().setTransactionMemo('é'.repeat(50)))).toBe('SUCCESS')
+    expect(await readStatus(transfer().setTransactionMemo('é'.repeat(51)))).toBe('MEMO_TOO_LONG')
+    expect(await readStatus(transfer().setTransactionMemo('é'.repeat(50)))).toBe('SUCCESS')
   })
 
   test('INVALID_ZERO_BYTE_IN_STRING: a memo with a zero byte', async () => {
-    expect(await statusOf(transfer().setTransactionMemo('a\0b'))).toBe(
+    expect(await readStatus(transfer().setTransactionMemo('a\0b'))).toBe(
       'INVALID_ZERO_BYTE_IN_STRING',
     )
   })
@@ -135,7 +143,7 @@ describe('L8: a node refuses, and nobody is charged', () => {
       accountNamed(devnet, 'agent-2').accountId,
       new Hbar(1),
     )
-    expect(await statusOf(transaction)).toBe('INVALID_ACCOUNT_AMOUNTS')
+    expect(await readStatus(transaction)).toBe('INVALID_ACCOUNT_AMOUNTS')
   })
 
   test('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED: over ten lines', async () => {
@@ -143,7 +151,7 @@ describe('L8: a node refuses, and nobody is charged', () => {
     for (const { accountId } of devnet.accounts.slice(1, 5).concat(devnet.accounts.slice(6, 12))) {
       transaction.addHbarTransfer(accountId, new Hbar(1))
     }
-    expect(await statusOf(transaction)).toBe('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED')
+    expect(await readStatus(transaction)).toBe('TRANSFER_LIST_SIZE_LIMIT_EXCEEDED')
   })
 
   test('TRANSACTION_HAS_UNKNOWN_FIELDS: fields that no node knows', async () => {

@@ -113,20 +113,20 @@ function precheckAmounts(transfer: SignedTransfer): Status {
   const { amounts, tokens } = transfer
   if (transfer.hasNfts) return 'NOT_SUPPORTED'
   if (amounts.length > AMOUNTS_MAX) return 'TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
-  if (sumOf(amounts) !== 0n) return 'INVALID_ACCOUNT_AMOUNTS'
+  if (addAmounts(amounts) !== 0n) return 'INVALID_ACCOUNT_AMOUNTS'
   const numbers = new Set(tokens.map(({ number }) => number))
   if (numbers.size < tokens.length) return 'TOKEN_ID_REPEATED_IN_TOKEN_LIST'
   const lines = tokens.flatMap((token) => token.amounts)
   if (lines.length > AMOUNTS_MAX) return 'TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED'
   for (const token of tokens) {
     if (token.amounts.length === 0) return 'EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS'
-    if (sumOf(token.amounts) !== 0n) return 'TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN'
+    if (addAmounts(token.amounts) !== 0n) return 'TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN'
     if (isRepeated(token.amounts)) return 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS'
   }
   return isRepeated(amounts) ? 'ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS' : 'OK'
 }
 
-const sumOf = (amounts: readonly SignedAmount[]): bigint =>
+const addAmounts = (amounts: readonly SignedAmount[]): bigint =>
   amounts.reduce((total, { amount }) => total + amount, 0n)
 
 function isRepeated(amounts: readonly SignedAmount[]): boolean {

@@ -17,7 +17,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop, tinybar } = await startTransferFixture()
+const {
+  client,
+  devnet,
+  payer,
+  readStatusFor: readStatus,
+  stop,
+  tinybar,
+} = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
@@ -62,13 +69,13 @@ describe('L24: scheduled transactions', () => {
       payer_account_id: payer.accountId,
       wait_for_expiry: false,
     })
-    expect(await statusOf(give('waits'))).toBe('IDENTICAL_SCHEDULE_ALREADY_CREATED')
+    expect(await readStatus(give('waits'))).toBe('IDENTICAL_SCHEDULE_ALREADY_CREATED')
     expect(await tinybar(from)).toBe(before)
     const stranger = PrivateKey.generateED25519()
     // Neither a stranger's signature nor that of its payer, which it has, brings it further.
-    expect(await statusOf(await sign(scheduleId, stranger))).toBe('NO_NEW_VALID_SIGNATURES')
+    expect(await readStatus(await sign(scheduleId, stranger))).toBe('NO_NEW_VALID_SIGNATURES')
     expect(await tinybar(from)).toBe(before)
-    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await readStatus(await sign(scheduleId))).toBe('SUCCESS')
     expect(await tinybar(from)).toBe(before - 100_000_000)
     const receipt = await new TransactionReceiptQuery()
       .setTransactionId(scheduledTransactionId)
@@ -84,7 +91,7 @@ describe('L24: scheduled transactions', () => {
       executed_timestamp: expect.any(String),
       signatures: expect.arrayContaining([expect.objectContaining({ type: 'ECDSA_SECP256K1' })]),
     })
-    expect(await statusOf(await sign(scheduleId))).toBe('SCHEDULE_ALREADY_EXECUTED')
+    expect(await readStatus(await sign(scheduleId))).toBe('SCHEDULE_ALREADY_EXECUTED')
   })
 
   test('one waits for a hollow account, whose key is the one of its address', async () => {
@@ -93,13 +100,13 @@ describe('L24: scheduled transactions', () => {
     const fund = new TransferTransaction()
       .addHbarTransfer(payer.accountId, new Hbar(-5))
       .addHbarTransfer(`0x${hollow}`, new Hbar(5))
-    expect(await statusOf(fund)).toBe('SUCCESS')
+    expect(await readStatus(fund)).toBe('SUCCESS')
     const { account } = await get(`accounts/0x${hollow}`)
     const wanted = new TransferTransaction()
       .addHbarTransfer(String(account), new Hbar(-1))
       .addHbarTransfer(payer.accountId, new Hbar(1))
     const { scheduleId } = await create(wanted.schedule())
-    expect(await statusOf(await sign(scheduleId, own))).toBe('SUCCESS')
+    expect(await readStatus(await sign(scheduleId, own))).toBe('SUCCESS')
     expect(await tinybar(String(account))).toBe(400_000_000)
   })
 
@@ -138,24 +145,24 @@ describe('L24: scheduled transactions', () => {
       (await get(`schedules/${String(scheduleId)}`))['executed_timestamp']
     expect(await executed(signed)).toMatch(new RegExp(`^${String(expiry.seconds)}\\.`))
     expect(await executed(unsigned)).toBeNull()
-    expect(await statusOf(await sign(unsigned.scheduleId))).toBe('INVALID_SCHEDULE_ID')
+    expect(await readStatus(await sign(unsigned.scheduleId))).toBe('INVALID_SCHEDULE_ID')
   })
 
   test('what would not add up is refused before it waits', async () => {
     const before = await tinybar(payer.accountId)
     const gift = new TransferTransaction().addHbarTransfer(payer.accountId, new Hbar(1_000))
     const scheduled = new ScheduleCreateTransaction().setScheduledTransaction(gift)
-    expect(await statusOf(scheduled)).toBe('INVALID_ACCOUNT_AMOUNTS')
+    expect(await readStatus(scheduled)).toBe('INVALID_ACCOUNT_AMOUNTS')
     expect(await tinybar(payer.accountId)).toBeLessThan(before)
     const nft = new TransferTransaction().addNftTransfer('0.0.5', 1, from, payer.accountId)
     const call = new ContractExecuteTransaction().setContractId('0.0.1001').setGas(100_000)
     const ofCode = new ScheduleCreateTransaction().setScheduledTransaction(call)
-    expect(await statusOf(ofCode)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(ofCode)).toBe('NOT_SUPPORTED')
     const late = new Timestamp(devnet.nowSeconds() + 5_400_000, 0)
     const tooLate = give('too late').setExpirationTime(late)
-    expect(await statusOf(tooLate)).toBe('SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE')
+    expect(await readStatus(tooLate)).toBe('SCHEDULE_EXPIRATION_TIME_TOO_FAR_IN_FUTURE')
     const ofNft = new ScheduleCreateTransaction().setScheduledTransaction(nft)
-    expect(await statusOf(ofNft)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(ofNft)).toBe('NOT_SUPPORTED')
   })
 
   test('nobody pays for what they have not signed', async () => {
@@ -168,7 +175,7 @@ describe('L24: scheduled transactions', () => {
       .setPayerAccountId(AccountId.fromString(from))
     const { scheduleId } = await create(scheduled)
     expect(await tinybar(from)).toBe(before)
-    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await readStatus(await sign(scheduleId))).toBe('SUCCESS')
     expect(await tinybar(from)).toBeGreaterThan(before)
   })
 
@@ -178,18 +185,20 @@ describe('L24: scheduled transactions', () => {
       .setScheduleId(scheduleId)
       .freezeWith(client)
       .addSignature(key.publicKey, new Uint8Array(64))
-    expect(await statusOf(forged)).toBe('NO_NEW_VALID_SIGNATURES')
+    expect(await readStatus(forged)).toBe('NO_NEW_VALID_SIGNATURES')
     const before = await tinybar(from)
-    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await readStatus(await sign(scheduleId))).toBe('SUCCESS')
     expect(await tinybar(from)).toBe(before - 100_000_000)
   })
 
   test('what is not there is refused by name', async () => {
     const { scheduleId } = await create(give('stays'))
     const remove = new ScheduleDeleteTransaction().setScheduleId(scheduleId)
-    expect(await statusOf(remove)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(remove)).toBe('NOT_SUPPORTED')
     const past = give('past').setExpirationTime(new Timestamp(1, 0))
-    expect(await statusOf(past)).toBe('SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME')
-    expect(await statusOf(await sign(scheduleId))).toBe('SUCCESS')
+    expect(await readStatus(past)).toBe(
+      'SCHEDULE_EXPIRATION_TIME_MUST_BE_HIGHER_THAN_CONSENSUS_TIME',
+    )
+    expect(await readStatus(await sign(scheduleId))).toBe('SUCCESS')
   })
 })

@@ -17,7 +17,14 @@ import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixtur
 import { DELEGATING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, payee, statusOf, stop } = await startTransferFixture()
+const {
+  client,
+  devnet,
+  payer,
+  payee,
+  readStatusFor: readStatus,
+  stop,
+} = await startTransferFixture()
 const buyer = accountNamed(devnet, 'agent-2')
 const seller = accountNamed(devnet, 'agent-3')
 const buyerClient = sdkClient(devnet, buyer)
@@ -43,7 +50,7 @@ async function createToken(change = (create: TokenCreateTransaction) => create):
   return String(tokenId)
 }
 
-const addressOf = (token: string): Address =>
+const findAddress = (token: string): Address =>
   `0x${Number(token.split('.')[2]).toString(16).padStart(40, '0')}`
 
 const pay = (token: string, amount: number, ends: { from?: string; to?: string } = {}) =>
@@ -98,7 +105,7 @@ describe('L21: a token in the EVM', () => {
 
   beforeAll(async () => {
     token = await createToken()
-    address = addressOf(token)
+    address = findAddress(token)
   })
 
   const read = (functionName: 'balanceOf', account: Address) =>
@@ -122,7 +129,7 @@ describe('L21: a token in the EVM', () => {
   test('an account associates itself, is paid natively, and pays on in the EVM', async () => {
     const refused = await send(asBuyer, address, transfer(seller.evmAddress, 1n))
     expect(refused.status).toBe('reverted')
-    expect(await statusOf(pay(token, 100))).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
+    expect(await readStatus(pay(token, 100))).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
     const associate = encodeFunctionData({ abi: serviceAbi, functionName: 'associate' })
     expect((await send(asBuyer, address, associate)).status).toBe('success')
     const ofSeller = encodeFunctionData({
@@ -134,7 +141,7 @@ describe('L21: a token in the EVM', () => {
     expect(await get(`accounts/${buyer.accountId}/tokens`)).toMatchObject({
       tokens: [{ token_id: token, balance: 0, automatic_association: false }],
     })
-    expect(await statusOf(pay(token, 100))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, 100))).toBe('SUCCESS')
     expect(await read('balanceOf', buyer.evmAddress)).toBe(100n)
     const paid = await send(asBuyer, address, transfer(seller.evmAddress, 40n))
     expect(paid.logs).toMatchObject([{ address, data: `0x${'28'.padStart(64, '0')}` }])
@@ -152,11 +159,11 @@ describe('L21: a token in the EVM', () => {
   })
 
   test('an account is found by its number too, and a number that nobody has takes nothing', async () => {
-    const byNumber = addressOf(seller.accountId)
+    const byNumber = findAddress(seller.accountId)
     expect(await read('balanceOf', byNumber)).toBe(await read('balanceOf', seller.evmAddress))
     const before = await balances(token)
     expect((await send(asBuyer, address, transfer(byNumber, 1n))).status).toBe('success')
-    const nobody = await send(asBuyer, address, transfer(addressOf('0.0.99999'), 1n))
+    const nobody = await send(asBuyer, address, transfer(findAddress('0.0.99999'), 1n))
     expect(nobody.status).toBe('reverted')
     const none = await send(asBuyer, address, transfer(payee.evmAddress, 1n))
     expect(none.status).toBe('reverted')
@@ -187,7 +194,7 @@ describe('L21: a token in the EVM', () => {
     const allow = new AccountAllowanceApproveTransaction()
       .approveTokenAllowance(token, payer.accountId, seller.accountId, 10)
       .approveHbarAllowance(payer.accountId, buyer.accountId, new Hbar(2))
-    expect(await statusOf(allow)).toBe('SUCCESS')
+    expect(await readStatus(allow)).toBe('SUCCESS')
     const takes = (amount: bigint) =>
       encodeFunctionData({
         abi: erc20Abi,
@@ -208,7 +215,7 @@ describe('L21: a token in the EVM', () => {
       new TransferTransaction()
         .addApprovedTokenTransfer(token, seller.accountId, -amount)
         .addTokenTransfer(token, buyer.accountId, amount)
-    const status = (transaction: Transaction) => statusOf(transaction, buyerClient)
+    const status = (transaction: Transaction) => readStatus(transaction, buyerClient)
     expect(await status(take(8))).toBe('AMOUNT_EXCEEDS_ALLOWANCE')
     expect(await status(take(7))).toBe('SUCCESS')
     expect(await status(take(1))).toBe('SPENDER_DOES_NOT_HAVE_ALLOWANCE')
@@ -239,7 +246,7 @@ describe('L21: a token in the EVM', () => {
   test('a snapshot goes back with what everybody holds', async () => {
     const before = await balances(token)
     const id = await devnet.controls.snapshot()
-    expect(await statusOf(pay(token, 5))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, 5))).toBe('SUCCESS')
     expect(await balances(token)).not.toEqual(before)
     await devnet.controls.revert(id)
     expect(await balances(token)).toEqual(before)
@@ -258,7 +265,7 @@ describe('L21: a token in the EVM', () => {
 
   test('what is not there is refused by name', async () => {
     const mint = new TokenMintTransaction().setTokenId(token).setAmount(1)
-    expect(await statusOf(mint)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(mint)).toBe('NOT_SUPPORTED')
   })
 })
 
@@ -305,11 +312,11 @@ describe('L21: custom fees, as the record tells of them', () => {
         .setMaxTransactionFee(new Hbar(60))
         .setCustomFees([fraction(row.isNet).setFeeCollectorAccountId(collector)])
         .freezeWith(client)
-    expect(await statusOf(create())).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(create())).toBe('INVALID_SIGNATURE')
     const token = String((await execute(await create().sign(key))).tokenId)
     const from = await unlimited()
     // The treasury pays no fee.
-    expect(await statusOf(pay(token, 600, { to: from.id }))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, 600, { to: from.id }))).toBe('SUCCESS')
     const { to, response, status } = await move(token, row.moved, from)
     expect(status).toBe('SUCCESS')
     const record = await response.getRecord(client)
@@ -344,7 +351,7 @@ describe('L21: custom fees, as the record tells of them', () => {
       },
     })
     const from = await unlimited()
-    expect(await statusOf(pay(token, 50, { to: from.id }))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, 50, { to: from.id }))).toBe('SUCCESS')
     const { to, status } = await move(token, 10, from)
     expect(status).toBe('SUCCESS')
     expect(await balances(token)).toMatchObject({ [from.id]: 40, [to]: 10 })
@@ -364,12 +371,12 @@ describe('L21: custom fees, as the record tells of them', () => {
       .setTreasuryAccountId(payer.accountId)
       .setMaxTransactionFee(new Hbar(60))
       .setCustomFees([fee.setFeeCollectorAccountId(collector)])
-    expect(await statusOf(refused)).toBe('TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR')
-    expect(await statusOf(pay(dollars, 1, { to: collector }))).toBe('SUCCESS')
+    expect(await readStatus(refused)).toBe('TOKEN_NOT_ASSOCIATED_TO_FEE_COLLECTOR')
+    expect(await readStatus(pay(dollars, 1, { to: collector }))).toBe('SUCCESS')
     const token = await withFee(fee)
     const from = await unlimited()
-    expect(await statusOf(pay(token, 50, { to: from.id }))).toBe('SUCCESS')
-    expect(await statusOf(pay(dollars, 9, { to: from.id }))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, 50, { to: from.id }))).toBe('SUCCESS')
+    expect(await readStatus(pay(dollars, 9, { to: from.id }))).toBe('SUCCESS')
     expect((await move(token, 10, from)).status).toBe('SUCCESS')
     expect(await balances(dollars)).toMatchObject({ [from.id]: 2, [collector]: 8 })
     expect((await move(token, 10, from)).status).toBe(
@@ -385,7 +392,7 @@ describe('L21: custom fees, as the record tells of them', () => {
       functionName: 'transfer',
       args: [(await get(`accounts/${collector}`))['evm_address'] as Address, 1n],
     })
-    const hash = await from.sendTransaction({ to: addressOf(token), data, gas: 1_000_000n })
+    const hash = await from.sendTransaction({ to: findAddress(token), data, gas: 1_000_000n })
     expect((await from.waitForTransactionReceipt({ hash })).status).toBe('reverted')
     expect(await balances(token)).toEqual({ [payer.accountId]: 1_000_000 })
   })

@@ -11,7 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatusFor: readStatus, stop } = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body
@@ -97,13 +97,13 @@ describe('L23: topics', () => {
 
   test('what a topic does not take changes nothing, and what is not there is refused by name', async () => {
     const topic = await createTopic(submitKey)
-    expect(await statusOf(message(topic, 'x'))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(message(topic, 'x'))).toBe('INVALID_SIGNATURE')
     const signed = await message(topic, 'x').freezeWith(client).sign(submitKey)
-    expect(await statusOf(signed)).toBe('SUCCESS')
-    expect(await statusOf(message('0.0.9', 'x'))).toBe('INVALID_TOPIC_ID')
+    expect(await readStatus(signed)).toBe('SUCCESS')
+    expect(await readStatus(message('0.0.9', 'x'))).toBe('INVALID_TOPIC_ID')
     const info = await new TopicInfoQuery().setTopicId(topic).execute(client)
     expect(Number(info.sequenceNumber)).toBe(1)
     const remove = new TopicDeleteTransaction().setTopicId(topic)
-    expect(await statusOf(remove)).toBe('NOT_SUPPORTED')
+    expect(await readStatus(remove)).toBe('NOT_SUPPORTED')
   })
 })

@@ -12,7 +12,14 @@ import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fi
 
 let wallMs = 0
 
-const { client, devnet, payer, statusOf, stop, transfer } = await startTransferFixture({
+const {
+  client,
+  devnet,
+  payer,
+  readStatusFor: readStatus,
+  stop,
+  transfer,
+} = await startTransferFixture({
   wallClock: { unixMs: () => Date.now() + wallMs },
 })
 afterAll(stop)
@@ -23,10 +30,10 @@ afterEach(() => {
 describe('L15: faults on request', () => {
   test('refuseNext: any status, at the node or at consensus, once', async () => {
     devnet.controls.refuseNext('PAYER_ACCOUNT_DELETED')
-    expect(await statusOf(transfer())).toBe('PAYER_ACCOUNT_DELETED')
+    expect(await readStatus(transfer())).toBe('PAYER_ACCOUNT_DELETED')
     devnet.controls.refuseNext('ACCOUNT_FROZEN_FOR_TOKEN', 'consensus')
-    expect(await statusOf(transfer())).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
-    expect(await statusOf(transfer())).toBe('SUCCESS')
+    expect(await readStatus(transfer())).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
+    expect(await readStatus(transfer())).toBe('SUCCESS')
     expect(() => {
       devnet.controls.refuseNext('NO_SUCH_STATUS')
     }).toThrow('not a Hedera response code')
@@ -48,8 +55,8 @@ describe('L15: faults on request', () => {
     // Our own id, since the SDK dates its ids some seconds back.
     const start = new Timestamp(Math.floor(Date.now() / 1_000), 0)
     const id = TransactionId.withValidStart(AccountId.fromString(payer.accountId), start)
-    const held = transfer().setTransactionId(id).setTransactionValidDuration(60)
-    const response = await held.execute(client)
+    const pending = transfer().setTransactionId(id).setTransactionValidDuration(60)
+    const response = await pending.execute(client)
     wallMs = 50_000
     devnet.controls.holdConsensus(false)
     expect((await response.getReceipt(client)).status).toBe(Status.Success)
@@ -58,7 +65,7 @@ describe('L15: faults on request', () => {
   test('dropNextTransfers: accepted and lost', async () => {
     devnet.controls.dropNextTransfers(1)
     const response = await transfer().execute(client)
-    expect(await statusOf(transfer())).toBe('SUCCESS')
+    expect(await readStatus(transfer())).toBe('SUCCESS')
     const path = `/api/v1/transactions/${toMirrorId(response.transactionId)}`
     expect((await mirror(devnet, path)).status).toBe(404)
   })
@@ -68,7 +75,7 @@ describe('L15: faults on request', () => {
     await transaction.sign(sdkKey(payer))
     const bytes = transaction.toBytes()
     const first = TransferTransaction.fromBytes(bytes)
-    expect(await statusOf(first)).toBe('SUCCESS')
+    expect(await readStatus(first)).toBe('SUCCESS')
     wallMs = 181_000
     // Frozen, since the SDK would otherwise try to put a new id into its operator's expired transaction, and fail.
     const again = await TransferTransaction.fromBytes(bytes)

@@ -26,11 +26,11 @@ export type TransactionService = ReturnType<typeof createTransactionService>
 /** `wall` judges validity and remembers ids: the SDK stamps wall time, wherever the ledger has travelled to. */
 export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unixMs'>) {
   const memory = createTransactionMemory(wall)
-  let held: SignedTransaction[] = []
+  let waiting: SignedTransaction[] = []
   const wallNs = (): bigint => BigInt(Math.floor(wall.unixMs())) * 1_000_000n
 
   async function handle(transaction: SignedTransaction): Promise<void> {
-    const remembered = memory.find(idOf(transaction))
+    const remembered = memory.find(transactionIdText(transaction))
     const time = judgeTime(transaction, { wallNs: wallNs(), secondsLeft: 0n })
     let forced = time === 'OK' ? takeForced(ledger, 'consensus') : time
     if (remembered?.record !== undefined) forced = 'DUPLICATE_TRANSACTION'
@@ -40,7 +40,7 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
 
   function toConsensus(transaction: SignedTransaction): void {
     if (ledger.faults.isConsensusHeld) {
-      held.push(transaction)
+      waiting.push(transaction)
       return
     }
     if (ledger.faults.transfersToDrop > 0) {
@@ -51,10 +51,12 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
     const job = (): Promise<void> => handle(transaction)
     const handling = (isAlone ? ledger.queue.run(job) : ledger.windows.run(job)).catch(
       (cause: unknown) => {
-        process.stderr.write(`devnet: ${idOf(transaction)} was lost: ${String(cause)}\n`)
+        process.stderr.write(
+          `devnet: ${transactionIdText(transaction)} was lost: ${String(cause)}\n`,
+        )
       },
     )
-    const remembered = memory.find(idOf(transaction))
+    const remembered = memory.find(transactionIdText(transaction))
     if (remembered !== undefined) remembered.handling ??= handling
   }
 
@@ -71,7 +73,7 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
       if (typeof transaction === 'string') return transaction
       const forced = takeForced(ledger, 'precheck')
       if (forced !== undefined) return forced
-      const id = idOf(transaction)
+      const id = transactionIdText(transaction)
       const node = transaction.nodeNumber ?? 0
       // Remembered before the asynchronous checks, so that of two at once, one is the duplicate.
       const isKnown = memory.add(id, node)
@@ -93,11 +95,11 @@ export function createTransactionService(ledger: Ledger, wall: Pick<Clock, 'unix
     /** Forgets every id, since the ledger has gone back. */
     forget: () => memory.clear(),
     /** How many transfers are held. */
-    heldCount: () => held.length,
+    heldCount: () => waiting.length,
     /** Handles the held transfers. */
     release(): void {
-      const released = held
-      held = []
+      const released = waiting
+      waiting = []
       for (const transaction of released) toConsensus(transaction)
     },
   }
@@ -123,7 +125,7 @@ function takeForced(ledger: Ledger, at: 'precheck' | 'consensus'): Status | unde
   return index < 0 ? undefined : ledger.faults.refusals.splice(index, 1)[0]?.status
 }
 
-function idOf(transaction: SignedTransaction): string {
+function transactionIdText(transaction: SignedTransaction): string {
   const { payerNumber, validStartNs } = transaction
   return formatTransactionId({ account: entityId(payerNumber), validStartNs })
 }

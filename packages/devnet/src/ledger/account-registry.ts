@@ -105,7 +105,7 @@ export function createAccountRegistry() {
     canonicalAddress: (address: string): Address =>
       byAddress(address)?.address ?? lowerAddress(address),
     /** The id of the entity at an address, or null. */
-    idOf: (address: string | null): string | null =>
+    findId: (address: string | null): string | null =>
       address === null ? null : (byAddress(address)?.id ?? null),
     all: (): readonly Entity[] => [...state.numbers.values()],
   }

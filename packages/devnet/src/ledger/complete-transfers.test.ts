@@ -11,12 +11,12 @@ const PAYER = `0x${'a1'.repeat(20)}`
 
 /** An anvil that traces every transaction as moving nothing, and records its calls. */
 function tracingAnvil(): AnvilClient & { readonly asked: string[] } {
-  const asked: string[] = []
+  const requested: string[] = []
   return {
-    asked,
+    asked: requested,
     call: () => Promise.reject(new Error('only traces are requested')),
     async batch(calls) {
-      asked.push(...calls.map(([method]) => method))
+      requested.push(...calls.map(([method]) => method))
       return calls.map(() => ({ type: 'CALL', from: PAYER, value: '0x0' }))
     },
   }

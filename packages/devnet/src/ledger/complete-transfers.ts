@@ -6,7 +6,7 @@ import type { Entity } from './account-registry.ts'
 import { entityId, longZeroNumber } from './entity-id.ts'
 import { gasFees } from './evm-transaction.ts'
 import type { Ledger } from './ledger.ts'
-import { netOf, type TransactionRecord, type Transfer, transfersOf } from './records.ts'
+import { listTransfers, netMoves, type TransactionRecord, type Transfer } from './records.ts'
 import type { Token } from './token.ts'
 
 /** A call as anvil's callTracer shows it, with the calls that it made. */
@@ -70,7 +70,7 @@ async function trace(ledger: Ledger, records: readonly TransactionRecord[]): Pro
 }
 
 function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: TraceFrame): Transfer[] {
-  const idOf = (address: Address): string => {
+  const requireId = (address: Address): string => {
     // A long-zero address is a number, even if no entity has it.
     const number = longZeroNumber(address)
     const known = ledger.accounts.byAddress(address)
@@ -84,14 +84,14 @@ function tracedTransfers(ledger: Ledger, record: TransactionRecord, top: TraceFr
     const value = BigInt(frame.value ?? 0)
     const isMoving = frame.type !== 'DELEGATECALL' && frame.type !== 'STATICCALL'
     if (value > 0n && isMoving && frame.to !== undefined) {
-      moves.push([idOf(frame.from), -value], [idOf(frame.to), value])
+      moves.push([requireId(frame.from), -value], [requireId(frame.to), value])
     }
     for (const call of frame.calls ?? []) walk(call)
   }
   walk(top)
   const transaction = ledger.transactions.byHash(record.evm?.hash ?? '')
-  if (transaction !== undefined) moves.push(...gasFees(transaction, idOf(top.from)))
-  return transfersOf(netOf(moves))
+  if (transaction !== undefined) moves.push(...gasFees(transaction, requireId(top.from)))
+  return listTransfers(netMoves(moves))
 }
 
 /**
@@ -106,7 +106,7 @@ export async function balancesAt(
   return ledger.queue.run(async () => {
     await completeOpenTransfers(ledger)
     const since = ledger.records.between({ from: consensusNs + 1n, to: 2n ** 63n })
-    const moved = netOf(
+    const moved = netMoves(
       since.flatMap(({ transfers = [] }) =>
         transfers.map(({ account, amountTinybar }) => [account, amountTinybar] as const),
       ),
@@ -119,7 +119,7 @@ export async function balancesAt(
 /** Reads what accounts held of tokens at a consensus timestamp; undefined for what they were not associated with. */
 export function readTokensAt(ledger: Ledger, consensusNs: bigint) {
   const since = ledger.records.between({ from: consensusNs + 1n, to: 2n ** 63n })
-  const moved = netOf(
+  const moved = netMoves(
     since.flatMap(({ tokenTransfers = [] }) =>
       tokenTransfers.map(({ account, amount, token }) => [`${token}/${account}`, amount] as const),
     ),

@@ -42,8 +42,8 @@ export async function callEvm(
   // A call with a sender sees the network's gas price, as a transaction does.
   const gasPrice = numberToHex(ledger.settings.gasPriceTinybar)
   const rest = read.overrides === undefined ? [read.tag] : [read.tag, read.overrides]
-  const run = async (asked: object): Promise<Hex> =>
-    (await ledger.anvil.call(read.method, [asked, ...rest])) as Hex
+  const run = async (request: object): Promise<Hex> =>
+    (await ledger.anvil.call(read.method, [request, ...rest])) as Hex
   try {
     const returned = await run(from == null ? inner : { ...inner, gasPrice }).catch(
       (cause: unknown) => {

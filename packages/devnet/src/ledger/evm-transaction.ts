@@ -4,7 +4,7 @@ import type { Entity } from './account-registry.ts'
 import { longZeroNumber } from './entity-id.ts'
 import type { Ledger } from './ledger.ts'
 import { FEE_COLLECTOR, RELAY_ACCOUNT, SYSTEM_ACCOUNT_NUMBER_MAX } from './network.ts'
-import { netOf, type Submission, transfersOf } from './records.ts'
+import { listTransfers, netMoves, type Submission } from './records.ts'
 import type { Envelope, EvmTransaction } from './transaction-index.ts'
 
 /** Weibar per tinybar: JSON-RPC speaks weibar (18 decimals), the EVM tinybar (8). */
@@ -146,7 +146,7 @@ const readOutput = async (ledger: Ledger, receipt: InnerReceipt): Promise<Hex> =
 /** How an execution failed; `halt` is why it never had a first instruction. */
 async function readFailure(ledger: Ledger, receipt: InnerReceipt, halt: string | undefined) {
   const { error, output = '0x' } = halt === undefined ? await readTop(ledger, receipt) : {}
-  const haltReason = halt ?? haltReasonOf(error)
+  const haltReason = halt ?? readHaltReason(error)
   if (haltReason === undefined) return { result: 'CONTRACT_REVERT_EXECUTED', revertReason: output }
   const isNamed = halt !== undefined || haltReason === 'INSUFFICIENT_GAS'
   return {
@@ -170,7 +170,7 @@ const HALT_REASONS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Why a frame halted, by the network's name; undefined if it reverted or returned. */
-export function haltReasonOf(error: string | undefined): string | undefined {
+export function readHaltReason(error: string | undefined): string | undefined {
   return HALT_REASONS.find(([words]) => words.test(error ?? ''))?.[1]
 }
 
@@ -191,7 +191,7 @@ function recordTransaction(
   const tokenTransfers = ledger.tokens.read(receipt, { createdNs: consensusNs, find })
   const feeTinybar = BigInt(receipt.gasUsed) * gasPriceTinybar
   const payer = ledger.entityAt(transaction.from, consensusNs)
-  const paid = netOf(gasFees(transaction, payer.id))
+  const paid = netMoves(gasFees(transaction, payer.id))
   ledger.records.add({
     consensusNs,
     name: isScheduled ? 'CONTRACTCALL' : 'ETHEREUMTRANSACTION',
@@ -210,7 +210,7 @@ function recordTransaction(
       contractAddress != null && {
         created: { contractID: ledger.entityAt(contractAddress, consensusNs).number },
       }),
-    transfers: isSuccess ? undefined : transfersOf(paid),
+    transfers: isSuccess ? undefined : listTransfers(paid),
     evm: {
       hash: transaction.hash,
       innerHash: receipt.transactionHash,

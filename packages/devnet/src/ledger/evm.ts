@@ -123,7 +123,7 @@ export function createEvm(options: {
     /** Whether the state of a block can still be read. */
     isStateKept: (number: number) => number >= oldestState(),
     /** The consensus timestamps that belong to a block: what reached consensus since the one before. */
-    blockRange: (number: number) => rangeOf(state.blocks, number),
+    blockRange: (number: number) => findRange(state.blocks, number),
   }
 }
 
@@ -165,7 +165,7 @@ function toSent({ accessList = [], nonce, ...transaction }: InnerTransaction): o
   }
 }
 
-function rangeOf(
+function findRange(
   blocks: readonly (BlockTimes | undefined)[],
   number: number,
 ): { from: bigint; to: bigint } {

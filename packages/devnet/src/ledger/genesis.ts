@@ -12,7 +12,7 @@ import {
   RELAY_ACCOUNT,
   TREASURY,
 } from './network.ts'
-import { transfersOf } from './records.ts'
+import { listTransfers } from './records.ts'
 
 /** A funded account with its key. */
 export type DevnetAccount = {
@@ -36,7 +36,7 @@ export type NewAccount = {
 }
 
 /** The private key of the account with that name, the same on every machine. */
-export function privateKeyOf(name: string): Hex {
+export function derivePrivateKey(name: string): Hex {
   return keccak256(stringToBytes(`tallystick devnet ${name}`))
 }
 
@@ -46,7 +46,7 @@ export function privateKeyOf(name: string): Hex {
  */
 export async function createAccount(ledger: Ledger, options: NewAccount): Promise<DevnetAccount> {
   const { keyType = 'ECDSA_SECP256K1', name, balanceTinybar } = options
-  const privateKey = options.privateKey ?? privateKeyOf(name)
+  const privateKey = options.privateKey ?? derivePrivateKey(name)
   const keyKind = keyType === 'ED25519' ? 'ed25519' : 'ecdsa'
   const signer = hederaSigner({ accountId: '', privateKey, keyKind })
   const treasury = longZeroAddress(TREASURY.number)
@@ -78,7 +78,7 @@ function recordCreation(ledger: Ledger, entity: Entity, balanceTinybar: bigint):
     hash: Buffer.from(keccak256(stringToBytes(`create ${entity.id}`), 'bytes')),
     validDurationSeconds: 120,
     entityId: entity.id,
-    transfers: transfersOf(
+    transfers: listTransfers(
       new Map([
         [TREASURY.id, -balanceTinybar],
         [entity.id, balanceTinybar],

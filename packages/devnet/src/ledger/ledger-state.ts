@@ -25,7 +25,7 @@ export type StateParts = {
 }
 
 /** The objects whose contents a snapshot replaces; the objects themselves stay. */
-function contentsOf({ ledger, scheduler }: StateParts): Readonly<Record<string, object>> {
+function listContents({ ledger, scheduler }: StateParts): Readonly<Record<string, object>> {
   const { accounts, evm, files, prices, records, settings, tokens, topics, transactions, waiting } =
     ledger
   return {
@@ -52,7 +52,7 @@ export async function takeState(parts: StateParts): Promise<Buffer> {
     anvil: await anvil.dump(),
     unixMs: ledger.clock.unixMs(),
     accounts,
-    contents: contentsOf(parts),
+    contents: listContents(parts),
   })
 }
 
@@ -68,7 +68,7 @@ type Saved = {
 export async function restoreState(parts: StateParts, bytes: Buffer): Promise<void> {
   const saved = read(bytes)
   const { anvil, ledger, scheduler } = parts
-  const contents = contentsOf(parts)
+  const contents = listContents(parts)
   for (const [name, content] of Object.entries(contents)) {
     Object.assign(content, saved.contents[name])
   }

@@ -81,7 +81,7 @@ export function createLedger(parts: {
     onWaiting: (): void => undefined,
     /** The id of the entity or token at an address, or null. */
     idAt: (address: string | null): string | null =>
-      accounts.idOf(address) ?? tokens.byAddress(address ?? '')?.id ?? null,
+      accounts.findId(address) ?? tokens.byAddress(address ?? '')?.id ?? null,
     /**
      * The entity at an EVM address; creates a hollow account if there is none (HIP-583). A long-zero address is a number,
      * and the entity gets that number: system contracts have such addresses.

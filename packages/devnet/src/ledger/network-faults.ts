@@ -105,7 +105,7 @@ export function noFaults() {
     /** Edges that answer nothing: connections are cut, gRPC calls end as UNAVAILABLE. */
     unavailable: { rpc: false, mirror: false, consensus: false },
     /** Answers to lose next, one for each entry; `asked` is part of what the request must ask for. */
-    answersToLose: [] as { edge: Edge; asked: string }[],
+    answersToLose: [] as { edge: Edge; call: string }[],
     /** How far the clock of servers in this process is ahead of the ledger's, milliseconds. */
     serverClockOffMs: 0,
     /** The next of a seeded sequence of numbers from 0 to 1. */
@@ -122,9 +122,9 @@ export function setConditions(
 }
 
 /** Whether the answer to a request is lost. `asked` is its JSON-RPC body, mirror path or gRPC method. */
-export function isAnswerLost(faults: NetworkFaults, edge: Edge, asked: string): boolean {
+export function isAnswerLost(faults: NetworkFaults, edge: Edge, call: string): boolean {
   const index = faults.answersToLose.findIndex(
-    (next) => next.edge === edge && asked.includes(next.asked),
+    (next) => next.edge === edge && call.includes(next.call),
   )
   if (index >= 0) {
     faults.answersToLose.splice(index, 1)

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { outerLogs } from '../rpc/outer-view.ts'
-import { bloomOf } from './network-logs.ts'
+import { computeBloom } from './network-logs.ts'
 import type { EvmTransaction } from './transaction-index.ts'
 
 test('L20: logs are numbered without the system contracts’ own, and the bloom holds only what is shown', () => {
@@ -14,9 +14,9 @@ test('L20: logs are numbered without the system contracts’ own, and the bloom 
     { ...own, logIndex: '0x1' },
   ])
   // Three bits each for the address and its topic, of which none coincide.
-  const bits = [...Buffer.from(bloomOf([own as never]).slice(2), 'hex')]
+  const bits = [...Buffer.from(computeBloom([own as never]).slice(2), 'hex')]
   expect(bits.reduce((count, byte) => count + byte.toString(2).replaceAll('0', '').length, 0)).toBe(
     6,
   )
-  expect(BigInt(bloomOf([]))).toBe(BigInt(zeroAddress))
+  expect(BigInt(computeBloom([]))).toBe(BigInt(zeroAddress))
 })

@@ -15,7 +15,7 @@ export function networkLogs(transaction: EvmTransaction): InnerLog[] {
 }
 
 /** The bloom filter of logs: three bits of 2,048 for each address and topic. */
-export function bloomOf(logs: readonly Pick<InnerLog, 'address' | 'topics'>[]): Hex {
+export function computeBloom(logs: readonly Pick<InnerLog, 'address' | 'topics'>[]): Hex {
   const bits = Buffer.alloc(256)
   for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
     const hash = hexToBytes(keccak256(item))

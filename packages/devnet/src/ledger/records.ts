@@ -32,7 +32,7 @@ export function nsToSeconds(nanoseconds: bigint): number {
 export type Transfer = { account: string; amountTinybar: bigint; isApproval: boolean }
 
 /** Sums moves by name. */
-export function netOf<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name, bigint> {
+export function netMoves<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name, bigint> {
   const net = new Map<Name, bigint>()
   for (const [name, tinybar] of moves) net.set(name, (net.get(name) ?? 0n) + tinybar)
   return net
@@ -42,7 +42,7 @@ export function netOf<Name>(moves: Iterable<readonly [Name, bigint]>): Map<Name,
  * The lines of a record's transfer list: accounts with what they gained or lost. A loss is by allowance, to the mirror node, if it
  * is all that its account was signed to lose by it.
  */
-export function transfersOf(
+export function listTransfers(
   net: ReadonlyMap<string, bigint>,
   approved: readonly (readonly [account: string, tinybar: bigint])[] = [],
 ): Transfer[] {

@@ -242,8 +242,8 @@ describe('scheduled calls', () => {
     expect(listed.body).toMatchObject({
       schedules: [{ schedule_id: `0.0.${doomed}`, deleted: true }],
     })
-    const one = await mirror(devnet, `/api/v1/schedules?schedule.id=0.0.${doomed}`)
-    expect(one.body['schedules']).toEqual(listed.body['schedules'])
+    const single = await mirror(devnet, `/api/v1/schedules?schedule.id=0.0.${doomed}`)
+    expect(single.body['schedules']).toEqual(listed.body['schedules'])
     const others = await mirror(devnet, '/api/v1/schedules?account.id=0.0.2')
     expect(others.body).toEqual({ schedules: [], links: { next: null } })
     expect((await mirror(devnet, '/api/v1/schedules/0.0.5')).status).toBe(404)

@@ -35,12 +35,13 @@ type TokenRelation = {
 /** Address of the token system contract (HIP-206). */
 export const TOKEN_SERVICE_ADDRESS: Address = '0x0000000000000000000000000000000000000167'
 
-const keyOf = (token: Token, account: Entity): string => `${token.number}/${account.number}`
+const relationKey = (token: Token, account: Entity): string => `${token.number}/${account.number}`
 
 export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: AccountRegistry }) {
   const { anvil, accounts } = parts
   const state = { tokens: new Map<number, Token>(), relations: new Map<string, TokenRelation>() }
-  const relation = (token: Token, account: Entity) => state.relations.get(keyOf(token, account))
+  const relation = (token: Token, account: Entity) =>
+    state.relations.get(relationKey(token, account))
 
   /** Tells the service of new accounts, and of those that changed. The caller holds the queue. */
   async function tellAccounts(): Promise<void> {
@@ -101,7 +102,7 @@ export function createTokenRegistry(parts: { anvil: AnvilClient; accounts: Accou
         const token = state.tokens.get(longZeroNumber(args.token) ?? 0)
         if (token === undefined) throw new Error(`there is no token at ${args.token}`)
         const account = find(args.account)
-        const key = keyOf(token, account)
+        const key = relationKey(token, account)
         const before = state.relations.get(key)
         const { isApproved, relation: changed } = args
         const { balance } = changed

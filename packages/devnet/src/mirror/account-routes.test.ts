@@ -24,9 +24,12 @@ test('an address requested by two at once becomes one account', async () => {
     anvil,
   })
   const address = `0x${'c7'.repeat(20)}`
-  const [one, other] = await Promise.all([findEntity(ledger, address), findEntity(ledger, address)])
-  expect(one).toMatchObject({ id: '0.0.1001', address, kind: 'account' })
-  expect(other).toBe(one)
+  const [single, other] = await Promise.all([
+    findEntity(ledger, address),
+    findEntity(ledger, address),
+  ])
+  expect(single).toMatchObject({ id: '0.0.1001', address, kind: 'account' })
+  expect(other).toBe(single)
 })
 
 describe('/api/v1/accounts', () => {

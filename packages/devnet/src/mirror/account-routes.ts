@@ -9,6 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
+  cutPage,
   EVERYTHING,
   invalidParameter,
   isVisible,
@@ -16,7 +17,6 @@ import {
   type ListRequest,
   newestNs,
   notFound,
-  pageOf,
   type Range,
   visibleNs,
 } from './mirror-query.ts'
@@ -88,7 +88,7 @@ export async function findEntity(ledger: Ledger, text: string): Promise<Entity> 
       ? ledger.accounts.byNumber(number)
       : address !== undefined
         ? (ledger.accounts.byAddress(`0x${address}`) ?? (await discover(ledger, `0x${address}`)))
-        : ledger.accounts.all().find((candidate) => aliasOf(candidate) === alias)
+        : ledger.accounts.all().find((candidate) => showAlias(candidate) === alias)
   if (entity === undefined || !isVisible(ledger, entity.createdNs)) throw notFound()
   return entity
 }
@@ -130,7 +130,7 @@ async function pageOfAccounts(
     (_row, at) =>
       wanted === EVERYTHING || isWithin(wanted, BigInt(shown[at]?.balance.balance ?? 0)),
   )
-  return pageOf(list, rows, { name: 'account.id', order: list.byDefault, keyOf: ({ id }) => id })
+  return cutPage(list, rows, { name: 'account.id', order: list.byDefault, pageKey: ({ id }) => id })
 }
 
 /** The visible entities whose numbers lie in a range, by number. */
@@ -162,7 +162,7 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
   const timestamp = formatTimestamp(isPast ? atNs : visibleNs(ledger))
   return entities.map((entity, index) => ({
     account: entity.id,
-    alias: aliasOf(entity),
+    alias: showAlias(entity),
     auto_renew_period: entity.kind === 'account' ? 7_776_000 : null,
     balance: {
       balance: Number(then[index] ?? answers[2 * index]),
@@ -189,6 +189,6 @@ async function show(ledger: Ledger, entities: readonly Entity[], atNs = visibleN
   }))
 }
 
-function aliasOf({ alias, kind }: Entity): string | null {
+function showAlias({ alias, kind }: Entity): string | null {
   return kind === 'contract' || alias === null ? null : toBase32(alias)
 }

@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { InnerBlock } from '../anvil/anvil-client.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import { computeBloom, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
+  cutPage,
   invalidParameter,
   isWithin,
   notFound,
-  pageOf,
   parseWhole,
   type Range,
 } from './mirror-query.ts'
@@ -20,10 +20,10 @@ const { paging, times, wholes } = PARAMETERS
 export function addBlockRoutes(app: FastifyInstance, ledger: Ledger): void {
   const listed = { ...paging, 'block.number': wholes, timestamp: times }
   addMirrorRoute(app, { path: 'blocks', parameters: listed }, async ({ query, list }) => {
-    const { page, links } = pageOf(list, blocksIn(ledger, query), {
+    const { page, links } = cutPage(list, blocksIn(ledger, query), {
       name: 'block.number',
       order: 'desc',
-      keyOf: String,
+      pageKey: String,
     })
     const blocks = (await ledger.anvil.batch(
       page.map((number) => ['eth_getBlockByNumber', [numberToHex(number), false]]),
@@ -82,7 +82,7 @@ function toMirrorBlock(ledger: Ledger, block: InnerBlock): { [name: string]: unk
     gas_used: Number(block.gasUsed),
     hapi_version: '0.76.0',
     hash: toMirrorBlockHash(block.hash),
-    logs_bloom: bloomOf(transactions.flatMap(networkLogs)),
+    logs_bloom: computeBloom(transactions.flatMap(networkLogs)),
     name: `${formatTimestamp(from).replace('.', '_')}.rcd.gz`,
     number,
     previous_hash: toMirrorBlockHash(block.parentHash),

@@ -7,7 +7,7 @@ import { unpackState } from '../anvil/anvil-generations.ts'
 import type { TraceFrame } from '../ledger/complete-transfers.ts'
 import { lowerAddress } from '../ledger/entity-id.ts'
 import { callEvm } from '../ledger/evm-call.ts'
-import { haltReasonOf } from '../ledger/evm-transaction.ts'
+import { readHaltReason } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import type { EvmTransaction } from '../ledger/transaction-index.ts'
@@ -15,7 +15,7 @@ import { findEntity } from './account-routes.ts'
 import { findBlock } from './block-routes.ts'
 import { findResult } from './contract-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
-import { invalidParameter, isVisible, MirrorRefusal, notFound, pageOf } from './mirror-query.ts'
+import { cutPage, invalidParameter, isVisible, MirrorRefusal, notFound } from './mirror-query.ts'
 
 const { paging, slot, times, wholes } = PARAMETERS
 
@@ -61,7 +61,7 @@ export function addCallRoutes(app: FastifyInstance, ledger: Ledger): void {
         ? await readSlots(ledger, contract.address)
         : [`0x${query.slot}` as const]
     const rows = slots.toSorted()
-    const { page, links } = pageOf(list, rows, { name: 'slot', order: 'asc', keyOf: String })
+    const { page, links } = cutPage(list, rows, { name: 'slot', order: 'asc', pageKey: String })
     const values = (await ledger.anvil.batch(
       page.map((at) => ['eth_getStorageAt', [contract.address, at, numberToHex(number)]]),
     )) as Hex[]
@@ -89,10 +89,10 @@ export function addCallRoutes(app: FastifyInstance, ledger: Ledger): void {
     const rows = toActions(ledger, transaction, trace as TraceFrame).filter(
       ({ index }) => BigInt(index) >= from && BigInt(index) <= to,
     )
-    const { page, links } = pageOf(list, rows, {
+    const { page, links } = cutPage(list, rows, {
       name: 'index',
       order: 'asc',
-      keyOf: ({ index }) => String(index),
+      pageKey: ({ index }) => String(index),
     })
     return { actions: page, links }
   })
@@ -154,7 +154,7 @@ async function readSlots(ledger: Ledger, contract: Address): Promise<Hex[]> {
 
 /** What a frame ended with: a halt has a reason instead of data. */
 function readEnd({ error, output = '0x' }: TraceFrame) {
-  const halt = haltReasonOf(error)
+  const halt = readHaltReason(error)
   if (halt !== undefined) return { result_data: stringToHex(halt), result_data_type: 'ERROR' }
   return {
     result_data: output,
@@ -174,14 +174,14 @@ function toActions(ledger: Ledger, transaction: EvmTransaction, top: TraceFrame)
     call_depth: depth,
     call_operation_type: frame.type,
     call_type: frame.type.startsWith('CREATE') ? 'CREATE' : 'CALL',
-    caller: ledger.accounts.idOf(frame.from),
+    caller: ledger.accounts.findId(frame.from),
     caller_type: typeAt(frame.from),
     from: frame.from,
     gas: Number(frame.gas),
     gas_used: Number(frame.gasUsed),
     index,
     input: frame.input,
-    recipient: ledger.accounts.idOf(frame.to ?? null),
+    recipient: ledger.accounts.findId(frame.to ?? null),
     recipient_type: frame.to === undefined ? null : typeAt(frame.to),
     ...readEnd(frame),
     timestamp: formatTimestamp(transaction.consensusNs),

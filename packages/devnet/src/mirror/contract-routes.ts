@@ -4,7 +4,7 @@ import type { Entity } from '../ledger/account-registry.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
-import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import { computeBloom, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
 import type { EvmTransaction, RefusedTransaction } from '../ledger/transaction-index.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
@@ -12,12 +12,12 @@ import { toMirrorBlockHash } from './block-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   BY_TIME,
+  cutPage,
   invalidParameter,
   isVisible,
   isWithin,
   type ListRequest,
   notFound,
-  pageOf,
   type Range,
 } from './mirror-query.ts'
 import { readTransactionId } from './transaction-routes.ts'
@@ -42,10 +42,10 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
   addMirrorRoute(app, listed, async ({ query, list }) => {
     const rows = visibleEntities(ledger, query['contract.id'])
     const contracts = rows.filter(({ kind }) => kind === 'contract')
-    const { page, links } = pageOf(list, contracts, {
+    const { page, links } = cutPage(list, contracts, {
       name: 'contract.id',
       order: 'desc',
-      keyOf: ({ id }) => id,
+      pageKey: ({ id }) => id,
     })
     return { contracts: page.map((row) => toMirrorContract(ledger, row)), links }
   })
@@ -94,7 +94,7 @@ export function addContractRoutes(app: FastifyInstance, ledger: Ledger): void {
     const [found] = visibleTransactions(ledger, { from: at, to: at })
     const isInvolved =
       found !== undefined &&
-      (targetOf(found) === address ||
+      (findTarget(found) === address ||
         found.receipt.logs.some((log) => log.address.toLowerCase() === address))
     return details(ledger, isInvolved ? found : undefined, query.hbar)
   })
@@ -132,7 +132,7 @@ function details(
   if (!isVisible(ledger, transaction.consensusNs)) throw notFound()
   const logs = networkLogs(transaction).map((log, index) => ({
     address: log.address,
-    bloom: bloomOf([log]),
+    bloom: computeBloom([log]),
     contract_id: ledger.idAt(log.address),
     data: log.data,
     index,
@@ -182,20 +182,20 @@ async function resultPage(
     (transaction) =>
       transaction.isSynthetic !== true &&
       (sender === undefined || transaction.from === sender.address) &&
-      (to === undefined || targetOf(transaction) === to) &&
+      (to === undefined || findTarget(transaction) === to) &&
       // The network lists its own calls only where they are asked for.
       (internal || !transaction.isScheduled) &&
       (block === undefined || transaction.receipt.blockHash === block) &&
       isWithin(filter['block.number'], BigInt(transaction.blockNumber)) &&
       (index === undefined || BigInt(transaction.receipt.transactionIndex) === index),
   )
-  const { page, links } = pageOf(list, found, BY_TIME)
+  const { page, links } = cutPage(list, found, BY_TIME)
   const results = page.map((transaction) => toContractResult(ledger, transaction, filter.hbar))
   return { results, links }
 }
 
 /** The contract that a transaction created or, otherwise, its recipient. */
-function targetOf({ receipt }: EvmTransaction): Address | null {
+function findTarget({ receipt }: EvmTransaction): Address | null {
   return receipt.contractAddress ?? receipt.to
 }
 
@@ -212,8 +212,8 @@ function toContractResult(
   const isSuccess = BigInt(receipt.status) === 1n
   // Scheduled calls and what came as a contract transaction have no Ethereum envelope.
   const isEthereum = BigInt(envelope.r) !== 0n
-  const target = targetOf(transaction)
-  const created = ledger.accounts.idOf(receipt.contractAddress ?? null)
+  const target = findTarget(transaction)
+  const created = ledger.accounts.findId(receipt.contractAddress ?? null)
   return {
     access_list:
       envelope.type === 0
@@ -229,7 +229,7 @@ function toContractResult(
       .reduce((sum, row) => sum + Number(row.receipt.gasUsed), 0),
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
-    bloom: bloomOf(networkLogs(transaction)),
+    bloom: computeBloom(networkLogs(transaction)),
     call_result: transaction.returned ?? null,
     chain_id: numberToHex(CHAIN_ID),
     contract_id: ledger.idAt(target),

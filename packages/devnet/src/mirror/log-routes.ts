@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { entityNumber, longZeroAddress, longZeroNumber } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import { computeBloom, networkLogs } from '../ledger/network-logs.ts'
 import { formatTimestamp } from '../ledger/records.ts'
 import { findEntity } from './account-routes.ts'
 import { toMirrorBlockHash } from './block-routes.ts'
 import { visibleTransactions } from './contract-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
-import { BY_TIME, type ListRequest, pageOf, type Range } from './mirror-query.ts'
+import { BY_TIME, cutPage, type ListRequest, type Range } from './mirror-query.ts'
 
 const { fourTopics, hash32, paging, times, wholes } = PARAMETERS
 
@@ -62,9 +62,9 @@ function logPage(
     .filter(({ log }) =>
       topics.every((wanted, at) => wanted.length === 0 || wanted.includes(log.topics[at] ?? '')),
     )
-  const { page, links } = pageOf(list, found, {
+  const { page, links } = cutPage(list, found, {
     ...BY_TIME,
-    keyOf: ({ transaction }) => BY_TIME.keyOf(transaction),
+    pageKey: ({ transaction }) => BY_TIME.pageKey(transaction),
     indexOf: ({ index }) => index,
   })
   return {
@@ -72,7 +72,7 @@ function logPage(
       address: log.address,
       block_hash: toMirrorBlockHash(transaction.receipt.blockHash),
       block_number: transaction.blockNumber,
-      bloom: bloomOf([log]),
+      bloom: computeBloom([log]),
       contract_id: ledger.idAt(log.address),
       data: log.data,
       index,

@@ -35,11 +35,11 @@ const refusal = async (path: string): Promise<unknown> => {
   const { messages } = body['_status'] as { messages: { message: string }[] }
   return [status, ...messages.map(({ message }) => message)]
 }
-const post = async (asked: Row): Promise<{ status: number; body: Row }> => {
+const post = async (requested: Row): Promise<{ status: number; body: Row }> => {
   const response = await fetch(`${devnet.mirrorUrl}/api/v1/contracts/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(asked),
+    body: JSON.stringify(requested),
   })
   return { status: response.status, body: (await response.json()) as Row }
 }

@@ -52,7 +52,7 @@ function word<Word extends string>(...words: readonly Word[]) {
   return single((text) => words.find((candidate) => candidate === text.toLowerCase()))
 }
 
-const numberOf = (text: string): bigint | undefined => {
+const readNumber = (text: string): bigint | undefined => {
   const number = entityNumber(text)
   return number === undefined ? undefined : BigInt(number)
 }
@@ -86,7 +86,7 @@ export const PARAMETERS = {
   hash32: single(parseHash),
   /** An entity by id, number, alias or address. */
   anEntity: single((text) => text.replace(/^eq:/, '')),
-  ids: range(numberOf),
+  ids: range(readNumber),
   amounts: range((text) => (/^\d{1,19}$/.test(text) ? BigInt(text) : undefined)),
   wholes: range(parseWhole),
   whole: single(parseWhole),
@@ -120,21 +120,21 @@ type Asked<Names extends Parameters> = {
 export function addMirrorRoute<Names extends Parameters>(
   app: FastifyInstance,
   route: { path: string; parameters: Names },
-  answer: (asked: Asked<Names>) => unknown,
+  answer: (request: Asked<Names>) => unknown,
 ): void {
   const schema = z.strictObject(route.parameters)
   app.get<{ Params: { id: string; at: string }; Querystring: MirrorQuery }>(
     `/api/v1/${route.path}`,
     async ({ params, query, url }) => {
       const read = schema.safeParse({ ...query })
-      if (!read.success) throw refusalOf(read.error)
+      if (!read.success) throw explainRefusal(read.error)
       const { limit = LIMIT_DEFAULT, order }: { limit?: number; order?: 'asc' | 'desc' } = read.data
       return answer({ params, query: read.data, list: { url, query, limit, order } })
     },
   )
 }
 
-function refusalOf({ issues }: z.ZodError): MirrorRefusal {
+function explainRefusal({ issues }: z.ZodError): MirrorRefusal {
   const messages = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((name) => `Unknown query parameter: ${name}`)

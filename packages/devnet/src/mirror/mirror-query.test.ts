@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatTimestamp, parseTimestamp } from '../ledger/records.ts'
-import { isWithin, nextLink, pageOf, readRange } from './mirror-query.ts'
+import { cutPage, isWithin, nextLink, readRange } from './mirror-query.ts'
 
 const timestamp = fc.bigInt({ min: 0n, max: 9_999_999_999_999_999_999n })
 
@@ -71,8 +71,8 @@ describe('the link to the next page', () => {
 
   test('is null after a page that is not full', () => {
     const request = { url: '/p', query: { limit: '2' }, limit: 2, order: undefined }
-    const list = { name: 'number', order: 'asc', keyOf: String } as const
-    expect(pageOf(request, [1, 2], list).links.next).toBe('/p?limit=2&number=gt:2')
-    expect(pageOf(request, [1], list).links.next).toBeNull()
+    const list = { name: 'number', order: 'asc', pageKey: String } as const
+    expect(cutPage(request, [1, 2], list).links.next).toBe('/p?limit=2&number=gt:2')
+    expect(cutPage(request, [1], list).links.next).toBeNull()
   })
 })

@@ -38,7 +38,7 @@ export type ListRequest = {
 }
 
 /** All values of a parameter. */
-function valuesOf(query: MirrorQuery, name: string): string[] {
+function listValues(query: MirrorQuery, name: string): string[] {
   return [query[name] ?? []].flat()
 }
 
@@ -46,22 +46,22 @@ function valuesOf(query: MirrorQuery, name: string): string[] {
  * The requested page of the ascending `rows`, and the link to the next one. A row's key is its value of the parameter
  * `name`; if rows share a key, `indexOf` tells them apart.
  */
-export function pageOf<Row>(
+export function cutPage<Row>(
   request: ListRequest,
   rows: readonly Row[],
   list: {
     name: string
     order: 'asc' | 'desc'
-    keyOf: (row: Row) => string
+    pageKey: (row: Row) => string
     indexOf?: (row: Row) => number
   },
 ): { page: Row[]; links: { next: string | null } } {
-  const { name, keyOf, indexOf } = list
+  const { name, pageKey, indexOf } = list
   const { url, query, limit, order = list.order } = request
   const page = (order === 'desc' ? rows.toReversed() : rows).slice(0, limit)
   const end = page.at(-1)
   if (page.length < limit || end === undefined) return { page, links: { next: null } }
-  const last = keyOf(end)
+  const last = pageKey(end)
   const lastIndex = indexOf?.(end)
   return { page, links: { next: nextLink({ url, query, name, order, last, lastIndex }) } }
 }
@@ -117,7 +117,7 @@ export function parseWhole(text: string): bigint | undefined {
 export const BY_TIME = {
   name: 'timestamp',
   order: 'desc',
-  keyOf: ({ consensusNs }: { consensusNs: bigint }): string => formatTimestamp(consensusNs),
+  pageKey: ({ consensusNs }: { consensusNs: bigint }): string => formatTimestamp(consensusNs),
 } as const
 
 /**
@@ -141,13 +141,13 @@ export function nextLink(options: {
     lastIndex === undefined
       ? [`${options.name}=${beyond}:${last}`]
       : [`${options.name}=${beyond}e:${last}`, `index=${beyond}:${lastIndex}`]
-  const kept = Object.keys(query).flatMap((name) =>
-    valuesOf(query, name)
+  const remaining = Object.keys(query).flatMap((name) =>
+    listValues(query, name)
       // A bound on the side towards which the page advances is replaced by the page's end.
       .filter((value) => !isMoved(name) || !value.startsWith(beyond))
       .map((value) => `${name}=${value}`),
   )
-  return `${options.url.split('?')[0]}?${[...kept, ...bounds].join('&')}`
+  return `${options.url.split('?')[0]}?${[...remaining, ...bounds].join('&')}`
 }
 
 /** Everything that the mirror node has taken in by now, as the last visible time in consensus nanoseconds. */

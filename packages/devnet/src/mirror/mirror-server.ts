@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
 import type { Scheduler } from '../ledger/scheduler.ts'
 import { ledgerPage } from '../pages/ledger-page.ts'
-import { callerOf, createRequestCounter, withoutCaller } from '../request-limits.ts'
+import { createRequestCounter, findCaller, withoutCaller } from '../request-limits.ts'
 import { addAccountRoutes } from './account-routes.ts'
 import { addBlockRoutes } from './block-routes.ts'
 import { addCallRoutes } from './call-routes.ts'
@@ -49,7 +49,7 @@ export function createMirrorServer(
       return
     }
     const limit = ledger.faults.requestLimits.mirrorPerSecond
-    if (limit !== undefined && !counter.take(callerOf(request), '', limit)) {
+    if (limit !== undefined && !counter.take(findCaller(request), '', limit)) {
       await reply.code(429).send(body('Too many requests'))
     }
   })

@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { NODE_ACCOUNT_NUMBERS, RATE_SECONDS } from '../ledger/network.ts'
 import { formatTimestamp, nsToSeconds } from '../ledger/records.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
-import { isWithin, pageOf, type Range, visibleNs } from './mirror-query.ts'
+import { cutPage, isWithin, type Range, visibleNs } from './mirror-query.ts'
 
 const { paging, times, wholes } = PARAMETERS
 
@@ -64,10 +64,10 @@ export function addNetworkRoutes(
     const rows = NODE_ACCOUNT_NUMBERS.filter((number) =>
       isWithin(query['node.id'], BigInt(number - 3)),
     )
-    const { page, links } = pageOf(list, rows, {
+    const { page, links } = cutPage(list, rows, {
       name: 'node.id',
       order: 'asc',
-      keyOf: (number) => String(number - 3),
+      pageKey: (number) => String(number - 3),
     })
     return { nodes: page.map((number) => toMirrorNode(ledger, { ...consensus, number })), links }
   })

@@ -10,7 +10,7 @@ import { formatTimestamp, secondsToNs } from '../ledger/records.ts'
 import type { KnownSchedule, Scheduler } from '../ledger/scheduler.ts'
 import type { WaitingTransaction } from '../ledger/waiting-transaction.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
-import { invalidParameter, isVisible, isWithin, notFound, pageOf } from './mirror-query.ts'
+import { cutPage, invalidParameter, isVisible, isWithin, notFound } from './mirror-query.ts'
 
 const { ids, paging } = PARAMETERS
 
@@ -35,10 +35,10 @@ export function addScheduleRoutes(
         isWithin(query['schedule.id'], BigInt(number)) &&
         isWithin(query['account.id'], BigInt(creator?.number ?? 0)),
     )
-    const { page, links } = pageOf(list, rows, {
+    const { page, links } = cutPage(list, rows, {
       name: 'schedule.id',
       order: 'asc',
-      keyOf: ({ number }) => entityId(number),
+      pageKey: ({ number }) => entityId(number),
     })
     return { schedules: page.map((row) => toMirrorSchedule(ledger, row)), links }
   })
@@ -84,7 +84,7 @@ function callRow(
     executedNs,
     expiryNs: secondsToNs(schedule.expirySecond),
     creator: ledger.accounts.byAddress(known.creator),
-    payerId: ledger.accounts.idOf(schedule.payer),
+    payerId: ledger.accounts.findId(schedule.payer),
     body: scheduledBody(ledger, known),
     waitsForExpiry: true,
   }

@@ -8,12 +8,12 @@ import type { CustomFee, Token } from '../ledger/token.ts'
 import { findEntity, visibleEntities } from './account-routes.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
+  cutPage,
   invalidParameter,
   isVisible,
   isWithin,
   newestNs,
   notFound,
-  pageOf,
 } from './mirror-query.ts'
 
 const { amounts, ids, paging } = PARAMETERS
@@ -30,7 +30,7 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
         (list.query['account.id'] === undefined ||
           holders.some((holder) => balanceAt(token, holder) !== undefined)),
     )
-    const { page, links } = pageOf(list, rows, BY_TOKEN)
+    const { page, links } = cutPage(list, rows, BY_TOKEN)
     const tokens = page.map((token) => ({
       admin_key: toMirrorKey(token.keys.admin),
       decimals: token.decimals,
@@ -59,10 +59,10 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
         ? [{ account: holder.id, balance: Number(balance), decimals: token.decimals }]
         : []
     })
-    const { page, links } = pageOf(list, rows, {
+    const { page, links } = cutPage(list, rows, {
       name: 'account.id',
       order: 'desc',
-      keyOf: ({ account }) => account,
+      pageKey: ({ account }) => account,
     })
     return { timestamp: formatTimestamp(ledger.clock.nextTimestamp()), balances: page, links }
   })
@@ -76,7 +76,7 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
         isWithin(query['token.id'], BigInt(token.number)) &&
         balanceAt(token, account) !== undefined,
     )
-    const { page, links } = pageOf(list, rows, BY_TOKEN)
+    const { page, links } = cutPage(list, rows, BY_TOKEN)
     const tokens = page.map((token) =>
       toMirrorRelation(token, {
         ...ledger.tokens.relation(token, account),
@@ -90,7 +90,7 @@ export function addTokenRoutes(app: FastifyInstance, ledger: Ledger): void {
 const BY_TOKEN = {
   name: 'token.id',
   order: 'asc',
-  keyOf: ({ id }: Token): string => id,
+  pageKey: ({ id }: Token): string => id,
 } as const
 
 const visibleTokens = (ledger: Ledger): Token[] =>

@@ -6,11 +6,11 @@ import { formatTimestamp } from '../ledger/records.ts'
 import { RUNNING_HASH_VERSION, type Topic, type TopicMessage } from '../ledger/topic.ts'
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
+  cutPage,
   invalidParameter,
   isVisible,
   isWithin,
   notFound,
-  pageOf,
   parseWhole,
 } from './mirror-query.ts'
 
@@ -45,10 +45,10 @@ export function addTopicRoutes(app: FastifyInstance, ledger: Ledger): void {
       ({ consensusNs, sequence }) =>
         isWithin(query.sequencenumber, BigInt(sequence)) && isWithin(query.timestamp, consensusNs),
     )
-    const { page, links } = pageOf(list, rows, {
+    const { page, links } = cutPage(list, rows, {
       name: 'timestamp',
       order: 'asc',
-      keyOf: ({ consensusNs }) => formatTimestamp(consensusNs),
+      pageKey: ({ consensusNs }) => formatTimestamp(consensusNs),
     })
     return { messages: page.map((row) => toMirrorMessage(topic, row, query.encoding)), links }
   })

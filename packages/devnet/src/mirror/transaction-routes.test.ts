@@ -147,8 +147,8 @@ describe('L13: /api/v1/transactions', () => {
 
   test('one transaction by its id; 404 for an unknown and 400 for a malformed id', async () => {
     const [row] = (await rows(`${payments()}&limit=1`)).rows
-    const one = await mirror(devnet, `/api/v1/transactions/${row?.transaction_id}`)
-    expect(one.body['transactions']).toEqual([row])
+    const single = await mirror(devnet, `/api/v1/transactions/${row?.transaction_id}`)
+    expect(single.body['transactions']).toEqual([row])
     const scheduled = await mirror(
       devnet,
       `/api/v1/transactions/${row?.transaction_id}?scheduled=true`,

@@ -6,13 +6,13 @@ import { formatTimestamp, formatTransactionId, type TransactionRecord } from '..
 import { addMirrorRoute, PARAMETERS } from './mirror-parameters.ts'
 import {
   BY_TIME,
+  cutPage,
   EVERYTHING,
   invalidParameter,
   isVisible,
   isWithin,
   type ListRequest,
   notFound,
-  pageOf,
   type Range,
 } from './mirror-query.ts'
 
@@ -37,7 +37,7 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
   const byId = { path: 'transactions/:id', parameters: { nonce: whole, scheduled: flag } }
   addMirrorRoute(app, byId, async ({ params, query: { nonce, scheduled } }) => {
     const id = readTransactionId(params.id, 'transactionId')
-    const asked = ledger.records
+    const matching = ledger.records
       .byTransactionId(id)
       .filter(
         (record) =>
@@ -45,9 +45,9 @@ export function addTransactionRoutes(app: FastifyInstance, ledger: Ledger): void
           (nonce === undefined || nonce === 0n) &&
           (scheduled === undefined || record.isScheduled === scheduled),
       )
-    if (asked.length === 0) throw notFound()
-    await completeTransfers(ledger, asked)
-    return { transactions: asked.map(toMirrorTransaction) }
+    if (matching.length === 0) throw notFound()
+    await completeTransfers(ledger, matching)
+    return { transactions: matching.map(toMirrorTransaction) }
   })
 }
 
@@ -66,7 +66,7 @@ export async function pageOfTransactions(
   filter: TransactionFilter,
   list: ListRequest,
 ) {
-  const { page, links } = pageOf(list, await select(ledger, filter), BY_TIME)
+  const { page, links } = cutPage(list, await select(ledger, filter), BY_TIME)
   await completeTransfers(ledger, page)
   return { transactions: page.map(toMirrorTransaction), links }
 }

@@ -72,7 +72,7 @@ function toCall(call: unknown): { id?: unknown; method?: unknown; params?: unkno
 }
 
 /** A refusal, with the id of its request. */
-export const failureOf =
+export const describeFailure =
   (requestId: string) =>
   (id: unknown, { code, message, data }: RpcError): JsonObject => ({
     jsonrpc: '2.0',

@@ -9,7 +9,7 @@ import { hashParameter, type RpcMethods, refusals, required } from './rpc-method
 
 export function blockMethods(ledger: Ledger): RpcMethods {
   const byHash = (p: readonly unknown[]) => visibleTransaction(ledger, hashParameter(p, 0))
-  const numbered = (p: readonly unknown[]) => blockNumberOf(ledger, required(p, 0))
+  const numbered = (p: readonly unknown[]) => findBlockNumber(ledger, required(p, 0))
   const hashed = (p: readonly unknown[]) => numberOfHash(ledger, hashParameter(p, 0))
   return {
     eth_blockNumber: () => numberToHex(visibleBlock(ledger)),
@@ -19,7 +19,7 @@ export function blockMethods(ledger: Ledger): RpcMethods {
     eth_getBlockTransactionCountByHash: async (p) => transactionCount(ledger, await hashed(p)),
     eth_getBlockReceipts: async (p) => {
       const tag = required(p, 0)
-      const number = await blockNumberOf(ledger, isHash(tag) ? { blockHash: tag } : tag)
+      const number = await findBlockNumber(ledger, isHash(tag) ? { blockHash: tag } : tag)
       if (number === undefined) return null
       return ledger.transactions.inBlock(number).map(toOuterReceipt)
     },
@@ -107,7 +107,7 @@ export function visibleBlock(ledger: Ledger): number {
 const NEWEST_TAGS = ['latest', 'pending', 'safe', 'finalized']
 
 /** Number of the block that a tag, a hex number or an EIP-1898 object names; undefined if it does not exist (yet). */
-export async function blockNumberOf(ledger: Ledger, tag: unknown): Promise<number | undefined> {
+export async function findBlockNumber(ledger: Ledger, tag: unknown): Promise<number | undefined> {
   const visible = visibleBlock(ledger)
   if (tag === undefined || tag === null) return visible
   if (typeof tag === 'object') return fromObject(ledger, tag)
@@ -125,7 +125,7 @@ export async function blockNumberOf(ledger: Ledger, tag: unknown): Promise<numbe
 
 /** The same as an anvil tag. @throws RpcError for a block that does not exist, or whose state is forgotten */
 export async function innerTag(ledger: Ledger, tag: unknown): Promise<string> {
-  const number = await blockNumberOf(ledger, tag)
+  const number = await findBlockNumber(ledger, tag)
   if (number === undefined || !ledger.evm.isStateKept(number)) throw refusals.unknownBlock()
   return number === ledger.evm.newestBlock() ? 'latest' : numberToHex(number)
 }
@@ -134,7 +134,7 @@ const isHash = (tag: unknown): tag is Hex =>
   typeof tag === 'string' && /^0x[0-9a-fA-F]{64}$/.test(tag)
 
 async function fromObject(ledger: Ledger, tag: object): Promise<number | undefined> {
-  if ('blockNumber' in tag) return blockNumberOf(ledger, tag.blockNumber)
+  if ('blockNumber' in tag) return findBlockNumber(ledger, tag.blockNumber)
   if (!('blockHash' in tag)) throw refusals.invalidParameter(1, 'Expected blockNumber or blockHash')
   return isHash(tag.blockHash) ? numberOfHash(ledger, tag.blockHash) : undefined
 }

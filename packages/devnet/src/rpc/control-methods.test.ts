@@ -4,7 +4,7 @@ import type { DevnetControls } from '../controls.ts'
 import { controlMethods } from './control-methods.ts'
 
 /** `devnet_advanceSeconds` of controls that fail as scripted. */
-async function failureOf(failure: Error): Promise<unknown> {
+async function readFailure(failure: Error): Promise<unknown> {
   const methods = controlMethods({
     controls: { advanceSeconds: () => Promise.reject(failure) } as unknown as DevnetControls,
     accounts: [],
@@ -20,7 +20,7 @@ async function failureOf(failure: Error): Promise<unknown> {
 }
 
 test('a control with impossible arguments says why', async () => {
-  expect(await failureOf(new Error('there is no account 0.0.7'))).toMatchObject({
+  expect(await readFailure(new Error('there is no account 0.0.7'))).toMatchObject({
     name: 'RpcError',
     code: -32000,
     message: 'Invalid arguments: there is no account 0.0.7',
@@ -31,5 +31,5 @@ test.each([
   new AnvilUnavailable('anvil does not answer'),
   new AnvilRefused({ code: -32603, message: 'no' }),
 ])('anvil’s failure is not the fault of the arguments: %s', async (failure) => {
-  expect(await failureOf(failure)).toBe(failure)
+  expect(await readFailure(failure)).toBe(failure)
 })

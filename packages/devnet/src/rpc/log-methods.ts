@@ -4,7 +4,7 @@ import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { lowerAddress } from '../ledger/entity-id.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { blockNumberOf, blocksBetween, numberOfHash, visibleBlock } from './block-methods.ts'
+import { blocksBetween, findBlockNumber, numberOfHash, visibleBlock } from './block-methods.ts'
 import { type JsonObject, outerLogs } from './outer-view.ts'
 import {
   addressParameter,
@@ -62,8 +62,8 @@ export function logMethods(ledger: Ledger): RpcMethods {
   }
 
   return {
-    eth_getLogs: (p) => readLogs(ledger, criteriaOf(required(p, 0))),
-    eth_newFilter: (p) => install('logs', criteriaOf(p[0] ?? {})),
+    eth_getLogs: (p) => readLogs(ledger, readCriteria(required(p, 0))),
+    eth_newFilter: (p) => install('logs', readCriteria(p[0] ?? {})),
     eth_newBlockFilter: () => install('blocks', {}),
     eth_uninstallFilter: (p) => filters.delete(String(required(p, 0))),
     eth_getFilterLogs: (p) => {
@@ -85,7 +85,7 @@ const topic = z
 const topicList = z.array(z.union([topic, z.array(topic)])).max(TOPICS_MAX)
 
 /** @throws RpcError for another form */
-export function criteriaOf(value: unknown): Criteria {
+export function readCriteria(value: unknown): Criteria {
   if (typeof value !== 'object' || value === null) {
     throw refusals.invalidParameter(0, 'Expected Filter object')
   }
@@ -126,8 +126,8 @@ async function readLogs(ledger: Ledger, criteria: Criteria): Promise<JsonObject[
     if (criteria.toBlock !== 'latest') throw refusals.missingFromBlock()
   }
   const head = visibleBlock(ledger)
-  const from = await blockNumberOf(ledger, criteria.fromBlock)
-  const to = (await blockNumberOf(ledger, criteria.toBlock)) ?? head
+  const from = await findBlockNumber(ledger, criteria.fromBlock)
+  const to = (await findBlockNumber(ledger, criteria.toBlock)) ?? head
   if (from === undefined) return []
   if (from > to) throw refusals.invalidBlockRange()
   if (to - from >= LOGS_BLOCKS_MAX) throw refusals.rangeTooLarge(LOGS_BLOCKS_MAX)
@@ -140,7 +140,7 @@ export function logsBetween(
   range: { criteria: Criteria; from: number; to: number },
 ): JsonObject[] {
   const { addresses, topics = [] } = range.criteria
-  const wanted = addresses?.map((one) => ledger.accounts.canonicalAddress(one))
+  const wanted = addresses?.map((each) => ledger.accounts.canonicalAddress(each))
   const isWanted = (log: JsonObject): boolean =>
     (wanted === undefined || wanted.includes(lowerAddress(String(log['address'])))) &&
     topics.every(

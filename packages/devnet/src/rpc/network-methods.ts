@@ -3,7 +3,7 @@
 import { type Hex, keccak256, numberToHex } from 'viem'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CHAIN_ID } from '../ledger/network.ts'
-import { blockNumberOf } from './block-methods.ts'
+import { findBlockNumber } from './block-methods.ts'
 import { type JsonObject, toWeibar } from './outer-view.ts'
 import { type RpcMethods, refusals, required } from './rpc-method.ts'
 
@@ -59,13 +59,13 @@ export function networkMethods(ledger: Ledger): RpcMethods {
 }
 
 async function feeHistory(ledger: Ledger, p: readonly unknown[]): Promise<JsonObject> {
-  const asked = Number(required(p, 0))
-  const newest = await blockNumberOf(ledger, required(p, 1))
+  const blockCount = Number(required(p, 0))
+  const newest = await findBlockNumber(ledger, required(p, 1))
   if (newest === undefined) throw refusals.unknownBlock()
-  if (!Number.isSafeInteger(asked) || asked < 0) {
+  if (!Number.isSafeInteger(blockCount) || blockCount < 0) {
     throw refusals.invalidParameter(0, 'Expected a block count')
   }
-  const count = Math.min(asked, FEE_HISTORY_BLOCKS_MAX, newest + 1)
+  const count = Math.min(blockCount, FEE_HISTORY_BLOCKS_MAX, newest + 1)
   const percentiles = Array.isArray(p[2]) && p[2].length > 0 ? p[2] : undefined
   const price = toWeibar(ledger.settings.gasPriceTinybar)
   // The relay reports a ratio of one half whatever the blocks held, and no tips.

@@ -6,7 +6,7 @@ import type { InnerBlock } from '../anvil/anvil-client.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { BLOCK_GAS_MAX, CHAIN_ID } from '../ledger/network.ts'
-import { bloomOf, networkLogs } from '../ledger/network-logs.ts'
+import { computeBloom, networkLogs } from '../ledger/network-logs.ts'
 import type { EvmTransaction } from '../ledger/transaction-index.ts'
 
 /** A JSON object on its way out. */
@@ -93,7 +93,7 @@ export function toOuterReceipt(transaction: EvmTransaction): JsonObject {
     gasUsed: receipt.gasUsed,
     effectiveGasPrice: toWeibar(transaction.gasPriceTinybar),
     logs: outerLogs(transaction),
-    logsBloom: bloomOf(networkLogs(transaction)),
+    logsBloom: computeBloom(networkLogs(transaction)),
     root: EMPTY_ROOT,
     status: receipt.status,
     type: numberToHex(transaction.envelope.type),
@@ -110,7 +110,7 @@ export function toOuterBlock(ledger: Ledger, block: InnerBlock, isFull: boolean)
     ...block,
     baseFeePerGas: isOldRelay ? numberToHex(gasPriceTinybar) : toWeibar(gasPriceTinybar),
     ...HEADER,
-    logsBloom: bloomOf(shown.flatMap(networkLogs)),
+    logsBloom: computeBloom(shown.flatMap(networkLogs)),
     transactions: isFull ? shown.map(toOuterTransaction) : shown.map(({ hash }) => hash),
   }
 }

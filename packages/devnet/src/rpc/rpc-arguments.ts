@@ -54,9 +54,9 @@ const ARGUMENTS: { readonly [method: string]: string } = {
 }
 
 /** @throws RpcError for an argument that is missing or has another form */
-export function checkArguments(method: string, given: readonly unknown[]): void {
+export function checkArguments(method: string, values: readonly unknown[]): void {
   for (const [index, form] of (ARGUMENTS[method]?.split(' ') ?? []).entries()) {
-    const value = given[index]
+    const value = values[index]
     if (value === undefined && form.endsWith('?')) continue
     if (value === undefined) throw refusals.missingParameter(index)
     const [isForm, expected] = FORMS[form.replace('?', '') as keyof typeof FORMS]

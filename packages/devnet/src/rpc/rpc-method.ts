@@ -19,7 +19,7 @@ export class RpcError extends Error {
 }
 
 /** The HTTP status with which the relay sends a single call's refusal (koaJsonRpc/lib/httpErrorMapper.ts). */
-export function httpStatusOf(code: number): number {
+export function toHttpStatus(code: number): number {
   if (code === 3) return 200
   if (code === -32603) return 500
   return code === -32605 ? 429 : 400

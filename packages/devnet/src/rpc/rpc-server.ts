@@ -7,12 +7,12 @@ import type { FastifyInstance } from 'fastify'
 import fastify from 'fastify'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
-import { callerOf, createRequestCounter, relayLimitOf, withoutCaller } from '../request-limits.ts'
-import { answerMessage, failureOf, isControl, oldFailure } from './answer-message.ts'
+import { createRequestCounter, findCaller, relayLimit, withoutCaller } from '../request-limits.ts'
+import { answerMessage, describeFailure, isControl, oldFailure } from './answer-message.ts'
 import { blockMethods } from './block-methods.ts'
 import { logMethods } from './log-methods.ts'
 import { networkMethods } from './network-methods.ts'
-import { httpStatusOf, type RpcMethods, refusals, required } from './rpc-method.ts'
+import { type RpcMethods, refusals, required, toHttpStatus } from './rpc-method.ts'
 import { sendRawTransaction } from './send-raw-transaction.ts'
 import { attachSocketServer } from './socket-server.ts'
 import { stateMethods } from './state-methods.ts'
@@ -44,14 +44,14 @@ export function createRpcServer(
   const admit = (caller: string, method: string): void => {
     const limits = ledger.faults.requestLimits.relayPerMinute
     if (limits === undefined || method.startsWith('devnet_')) return
-    if (!counter.take(caller, method, relayLimitOf(method, limits))) {
+    if (!counter.take(caller, method, relayLimit(method, limits))) {
       throw refusals.rateLimited(method)
     }
   }
   const answeringFor = (caller: string) => ({
     methods,
     admit: (method: string) => admit(caller, method),
-    failure: ledger.faults.isOldRelay ? oldFailure : failureOf(randomUUID()),
+    failure: ledger.faults.isOldRelay ? oldFailure : describeFailure(randomUUID()),
   })
   const app = fastify({
     bodyLimit: BODY_BYTES_MAX,
@@ -92,7 +92,7 @@ export function createRpcServer(
       return reply.hijack()
     }
     const text = String(request.body)
-    const caller = callerOf(request)
+    const caller = findCaller(request)
     const answer = await answerMessage(text, {
       ...answeringFor(caller),
       batchCallsMax: BATCH_CALLS_MAX,
@@ -102,16 +102,16 @@ export function createRpcServer(
       request.raw.socket.destroy()
       return reply.hijack()
     }
-    return reply.code(statusOf(answer)).type('application/json').send(JSON.stringify(answer))
+    return reply.code(answerStatus(answer)).type('application/json').send(JSON.stringify(answer))
   })
   attachSocketServer(app, { ledger, timers, answeringFor, messageBytesMax: BODY_BYTES_MAX })
   return app
 }
 
 /** A single call's HTTP status; a batch is always 200. */
-function statusOf(answer: object): number {
+function answerStatus(answer: object): number {
   if (!('error' in answer)) return 200
-  return httpStatusOf((answer.error as { code: number }).code)
+  return toHttpStatus((answer.error as { code: number }).code)
 }
 
 function allMethods(ledger: Ledger, controls: RpcMethods): Map<string, RpcMethods[string]> {

@@ -266,7 +266,7 @@ describe('eth_sendRawTransaction takes', () => {
   ] as const)(
     'value for the long-zero address of %s: it fails, costs its gas and moves nothing',
     async ([, to, reason]) => {
-      const [before, held] = await Promise.all([
+      const [before, pending] = await Promise.all([
         client.getBalance({ address: sender.evmAddress }),
         client.getBalance({ address: to }),
       ])
@@ -282,7 +282,7 @@ describe('eth_sendRawTransaction takes', () => {
       const after = await client.getBalance({ address: sender.evmAddress })
       expect(before - after).toBe(60_000n * gasPrice)
       const fees = to.endsWith('62') ? 60_000n * gasPrice : 0n
-      expect(await client.getBalance({ address: to })).toBe(held + fees)
+      expect(await client.getBalance({ address: to })).toBe(pending + fees)
       expect(await client.getTransactionCount({ address: sender.evmAddress })).toBe(nonce + 1)
       const shown = await mirror(devnet, `/api/v1/contracts/results/${hash}`)
       expect(shown.body).toMatchObject({ result: reason, status: '0x0', to })

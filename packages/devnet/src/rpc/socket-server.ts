@@ -8,10 +8,10 @@ import { type Address, numberToHex } from 'viem'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Ledger } from '../ledger/ledger.ts'
 import { isAnswerLost } from '../ledger/network-faults.ts'
-import { callerOf, withoutCaller } from '../request-limits.ts'
+import { findCaller, withoutCaller } from '../request-limits.ts'
 import { type Answering, answerMessage, isControl } from './answer-message.ts'
 import { blocksBetween, visibleBlock } from './block-methods.ts'
-import { criteriaOf, logsBetween } from './log-methods.ts'
+import { logsBetween, readCriteria } from './log-methods.ts'
 import type { JsonObject } from './outer-view.ts'
 import { type RpcMethods, refusals } from './rpc-method.ts'
 
@@ -92,7 +92,7 @@ export function attachSocketServer(app: FastifyInstance, options: Options): void
 /** One socket: answers its messages, tells its subscriptions what is new, and ends it when it is silent. */
 function serve(socket: WebSocket, request: IncomingMessage, options: Options) {
   const { ledger, timers } = options
-  const caller = callerOf({ raw: request, ip: request.socket.remoteAddress ?? '' })
+  const caller = findCaller({ raw: request, ip: request.socket.remoteAddress ?? '' })
   const subscriptions = new Map<string, Subscription>()
   const subscribing = subscriptionMethods(ledger, subscriptions)
   let cancelIdle: (() => void) | undefined
@@ -188,7 +188,7 @@ async function chooseEvent(
     return { key: `newHeads ${isFull}`, read }
   }
   if (event !== 'logs') throw refusals.unsupportedMethod()
-  const { addresses, topics } = criteriaOf(filter)
+  const { addresses, topics } = readCriteria(filter)
   const [address, another] = new Set(addresses)
   if (another !== undefined) {
     throw refusals.invalidParameter('filters.address', 'Only one contract address is allowed')

@@ -6,7 +6,7 @@ import { callEvm, type EvmCall } from '../ledger/evm-call.ts'
 import { WEIBAR_PER_TINYBAR } from '../ledger/evm-transaction.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { TOKEN_SERVICE_ADDRESS } from '../ledger/token-registry.ts'
-import { blockNumberOf, innerTag } from './block-methods.ts'
+import { findBlockNumber, innerTag } from './block-methods.ts'
 import { toWeibar } from './outer-view.ts'
 import {
   addressParameter,
@@ -48,10 +48,10 @@ export function stateMethods(ledger: Ledger): RpcMethods {
 
 async function transactionCount(ledger: Ledger, p: readonly unknown[]): Promise<unknown> {
   const address = ledger.accounts.canonicalAddress(addressParameter(p, 0))
-  const asked = await blockNumberOf(ledger, p[1])
-  if (asked === undefined) throw refusals.unknownBlock()
+  const blockNumber = await findBlockNumber(ledger, p[1])
+  if (blockNumber === undefined) throw refusals.unknownBlock()
   const shown = ledger.evm.newestBlock(ledger.faults.nonceLagMs)
-  const tag = await innerTag(ledger, numberToHex(Math.min(asked, shown)))
+  const tag = await innerTag(ledger, numberToHex(Math.min(blockNumber, shown)))
   return ledger.anvil.call('eth_getTransactionCount', [address, tag])
 }
 

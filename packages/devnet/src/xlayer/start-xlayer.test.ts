@@ -52,18 +52,18 @@ describe('L17: the X Layer stand-in', () => {
   })
 
   test('agents hold tokens and no gas, the facilitator gas and no tokens; keys match addresses', async () => {
-    const held = await Promise.all(
+    const pending = await Promise.all(
       chain.accounts.map(async ({ address, name, privateKey }) => {
         expect(privateKeyToAccount(privateKey).address.toLowerCase()).toBe(address)
         const gas = await client().getBalance({ address })
         return { name, hasGas: gas > 0n, tokens: await chain.controls.balanceOf(address) }
       }),
     )
-    const agents = held.filter(({ name }) => name.startsWith('agent-') && name !== 'agent-1')
+    const agents = pending.filter(({ name }) => name.startsWith('agent-') && name !== 'agent-1')
     expect(agents).toHaveLength(9)
     expect(agents.every(({ hasGas, tokens }) => !hasGas && tokens === 10_000_000_000n)).toBe(true)
-    expect(held).toContainEqual({ name: 'facilitator', hasGas: true, tokens: 0n })
-    expect(held).toContainEqual({ name: 'operator', hasGas: false, tokens: 0n })
+    expect(pending).toContainEqual({ name: 'facilitator', hasGas: true, tokens: 0n })
+    expect(pending).toContainEqual({ name: 'operator', hasGas: false, tokens: 0n })
   })
 })
 

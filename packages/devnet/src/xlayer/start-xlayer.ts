@@ -9,7 +9,7 @@ import { type AnvilClient, AnvilUnavailable, createAnvilClient } from '../anvil/
 import { AnvilFailed, startAnvil } from '../anvil/anvil-process.ts'
 import { createConsensusClock } from '../ledger/consensus-clock.ts'
 import { lowerAddress } from '../ledger/entity-id.ts'
-import { AGENTS, privateKeyOf } from '../ledger/genesis.ts'
+import { AGENTS, derivePrivateKey } from '../ledger/genesis.ts'
 import { hostAndPort, requireFreePort } from '../listen.ts'
 
 const CHAIN_ID = 196 as const
@@ -76,7 +76,7 @@ export async function startXLayer(options: XLayerOptions = {}) {
   }
   try {
     const accounts = xLayerAccounts()
-    const owner = addressOf(accounts, 'owner')
+    const owner = findAddress(accounts, 'owner')
     const token = getContractAddress({ from: owner, nonce: 0n })
     const idle = { areHeld: false }
     const controls = createControls({ anvil, clock, owner, token, idle })
@@ -132,7 +132,7 @@ async function fund(chain: {
 }): Promise<void> {
   const { accounts, anvil, controls, owner } = chain
   await controls.setGasBalance(owner, GAS_BALANCE_WEI)
-  await controls.setGasBalance(addressOf(accounts, 'facilitator'), GAS_BALANCE_WEI)
+  await controls.setGasBalance(findAddress(accounts, 'facilitator'), GAS_BALANCE_WEI)
   await send(anvil, { from: owner, data: stablecoinBytecode })
   for (const { address, name } of accounts) {
     if (name.startsWith('agent-')) await controls.mint(address, AGENT_BALANCE)
@@ -200,8 +200,8 @@ async function send(
   throw new AnvilFailed('the token refused a transaction of its owner')
 }
 
-function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
-  const account = accounts.find((one) => one.name === name)
+function findAddress(accounts: readonly XLayerAccount[], name: string): Address {
+  const account = accounts.find((entry) => entry.name === name)
   if (account === undefined) throw new Error(`there is no account ${name}`)
   return account.address
 }
@@ -209,7 +209,7 @@ function addressOf(accounts: readonly XLayerAccount[], name: string): Address {
 /** The accounts, with the local Hedera's keys: roles, which hold gas or get paid, and agents, which hold tokens. */
 function xLayerAccounts(): XLayerAccount[] {
   return ['owner', 'facilitator', 'operator', ...AGENTS].map((name) => {
-    const privateKey = privateKeyOf(name)
+    const privateKey = derivePrivateKey(name)
     const { evmAddress = '0x' } = hederaSigner({ accountId: '', privateKey })
     return { name, address: evmAddress, privateKey }
   })

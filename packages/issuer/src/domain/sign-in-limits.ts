@@ -29,7 +29,7 @@ class Counts {
     this.#windowMs = windowMs
   }
 
-  of(key: string): number {
+  find(key: string): number {
     return this.#current(key).count
   }
 
@@ -67,7 +67,7 @@ export class SignInLimits {
   }
 
   allows(attempt: Attempt): boolean {
-    return listKeys(attempt).every(([key, max]) => this.#failures.of(key) < max)
+    return listKeys(attempt).every(([key, max]) => this.#failures.find(key) < max)
   }
 
   failed(attempt: Attempt): void {
@@ -91,7 +91,7 @@ function limitNetworks(
   return (network) => {
     if (network === undefined) return true
     counts.add(network, 1)
-    return counts.of(network) <= max
+    return counts.find(network) <= max
   }
 }
 

@@ -152,7 +152,7 @@ class SignIns {
 
   async showSignIn(at: Step, problem?: string): Promise<FastifyReply> {
     const { users, upstream } = this.#deps
-    const program = await this.programOf(at.interaction)
+    const program = await this.findProgram(at.interaction)
     const { uid } = at.interaction
     const hasPasswords = users !== undefined
     return sendPage(
@@ -161,7 +161,7 @@ class SignIns {
     )
   }
 
-  async programOf({ params }: Interaction): Promise<AskingProgram> {
+  async findProgram({ params }: Interaction): Promise<AskingProgram> {
     const id = textOrEmpty(params['client_id'])
     const client = await this.#deps.provider().Client.find(id)
     const redirect = URL.parse(textOrEmpty(params['redirect_uri']))
@@ -185,7 +185,7 @@ export function addInteractionRoutes(app: ServiceApp, deps: InteractionDeps): vo
     const account = await findBegunBy(accounts, interaction.session ?? {})
     if (account === undefined) return signIns.finish(at, { error: 'access_denied' })
     const { scopes, refused } = describeShare(interaction, account.scopes)
-    const program = await signIns.programOf(interaction)
+    const program = await signIns.findProgram(interaction)
     const { uid } = interaction
     return sendPage(at, consentPage({ uid, program, label: account.label, scopes, refused }))
   })

@@ -13,7 +13,7 @@ type MarginVector = {
 }
 
 /** Decimal text, or a ratio of whole numbers. */
-const priceOf = (text: string): number => {
+const toPrice = (text: string): number => {
   const [numerator = '', denominator = '1'] = text.split('/')
   return Number(numerator) / Number(denominator)
 }
@@ -23,7 +23,7 @@ type Book = { readonly name: string; readonly odds: readonly string[]; readonly 
 type Solved = { p: string[]; k?: string; z?: string; c?: string; parameter?: string }
 
 /** The number that a method solved for: given under one of four names, or implied by the booksum. */
-function parameterOf(method: MarginMethod, solved: Solved, book: Book): number {
+function findParameter(method: MarginMethod, solved: Solved, book: Book): number {
   const written = solved.parameter ?? solved.k ?? solved.z ?? solved.c
   if (written !== undefined) return Number(written)
   if (method === 'multiplicative') return Number(book.booksum)
@@ -37,10 +37,10 @@ export function marginVectors(method: MarginMethod): readonly MarginVector[] {
     const solved: Solved = book.methods[method]
     return {
       name: book.name,
-      prices: book.odds.map(priceOf),
+      prices: book.odds.map(toPrice),
       booksum: Number(book.booksum),
       probabilities: solved.p.map(Number),
-      parameter: parameterOf(method, solved, book),
+      parameter: findParameter(method, solved, book),
     }
   })
 }

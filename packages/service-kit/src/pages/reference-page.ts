@@ -172,8 +172,8 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 function proofHeaders({ security }: Operation, { securitySchemes }: Components): readonly string[] {
   const names = security.map((schemes) => Object.keys(schemes))
   if (names.some((schemes) => schemes.length === 0)) return []
-  const asked = names.flat().flatMap((name) => securitySchemes[name] ?? [])
-  const scheme = asked.find(({ type }) => type === 'http') ?? asked[0]
+  const requested = names.flat().flatMap((name) => securitySchemes[name] ?? [])
+  const scheme = requested.find(({ type }) => type === 'http') ?? requested[0]
   if (scheme === undefined) return []
   return scheme.type === 'http'
     ? ['-H "authorization: Bearer $TOKEN"']

@@ -28,7 +28,7 @@ export function createMirrorPaymentLog(options: {
     async *debitsAfter(afterTimestamp) {
       const wanted = { accountId, direction: 'debit', afterTimestamp } as const
       for await (const { consensusTimestamp, memo } of mirror.transfers(wanted))
-        yield { consensusTimestamp, refundOf: refundOfMemo(memo) }
+        yield { consensusTimestamp, refundedPayment: refundOfMemo(memo) }
     },
     async *forwardsAfter(afterTimestamp) {
       const kind = 'ETHEREUMTRANSACTION'

@@ -53,7 +53,7 @@ export async function refundedSince(
 ): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
   for await (const debit of log.debitsAfter(consensusTimestamp)) {
-    if (debit.refundOf !== undefined) ids.add(debit.refundOf)
+    if (debit.refundedPayment !== undefined) ids.add(debit.refundedPayment)
   }
   return ids
 }

@@ -123,13 +123,13 @@ test('status has a row for each slot: when its windows end, its agents, and whet
     const id = await stack.pay({ from, amountTinybar: PURCHASE_TINYBAR })
     expect(await stack.run(['payments', 'open', id], environment)).toMatchObject({ code: 0 })
   }
-  const windowOf = {
+  const window = {
     abi: accessWindowAbi,
     address: environment.ACCESS_CONTRACT,
     functionName: 'windowOf',
     args: [stack.account('agent-6').evmAddress, BigInt(Math.floor(stack.clock.unixMs() / 1000))],
   } as const
-  const { expiresAt, schedule } = await stack.reader.readContract(windowOf)
+  const { expiresAt, schedule } = await stack.reader.readContract(window)
   const end = new Date(Number(expiresAt) * 1000).toISOString().replace('.000Z', 'Z')
   const { out } = await stack.run(['status'], environment)
   const [, next = '', rest] = /^Slot +(\S+) and every 3600 s: (.+)$/m.exec(out) ?? []

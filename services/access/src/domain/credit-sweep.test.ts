@@ -141,7 +141,7 @@ describe('A4: what a credit buys', () => {
     fakes.log.credits.push(refunded)
     fakes.log.debits.push({
       consensusTimestamp: `${START_SECONDS - 10}.000000000`,
-      refundOf: refunded.transactionId,
+      refundedPayment: refunded.transactionId,
     })
     await service.sweep.sweep()
     expect(fakes.sender.opened).toEqual([])

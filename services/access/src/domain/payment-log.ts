@@ -23,7 +23,7 @@ export type PayToCredit = {
 export type PayToDebit = {
   readonly consensusTimestamp: string
   /** The transaction that this transfer refunds, if its memo names one (A15). */
-  readonly refundOf: string | undefined
+  readonly refundedPayment: string | undefined
 }
 
 /** One successful transaction by which payTo paid others. */

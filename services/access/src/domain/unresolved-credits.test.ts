@@ -50,7 +50,7 @@ const logged = (count: number): readonly PayToCredit[] => {
 const refund = ({ transactionId, consensusSeconds }: PayToCredit): void =>
   void log.debits.push({
     consensusTimestamp: `${consensusSeconds + 1}.000000000`,
-    refundOf: transactionId,
+    refundedPayment: transactionId,
   })
 
 describe('A4: with 5,000 credits unresolved', () => {

@@ -204,8 +204,9 @@ function createRefundReader(log: AccessParts['log'], fromTimestamp: string) {
   return {
     /** `takeOut` says whether the refunded credit was there. */
     async readOn(takeOut: (transactionId: string) => boolean): Promise<void> {
-      for await (const { consensusTimestamp, refundOf } of log.debitsAfter(readTo)) {
-        if (refundOf !== undefined && !takeOut(refundOf)) unmatched.add(refundOf)
+      for await (const { consensusTimestamp, refundedPayment } of log.debitsAfter(readTo)) {
+        if (refundedPayment !== undefined && !takeOut(refundedPayment))
+          unmatched.add(refundedPayment)
         readTo = consensusTimestamp
       }
     },

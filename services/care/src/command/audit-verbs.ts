@@ -10,7 +10,7 @@ import { listVerb, slotOption, storePlace } from './command-config.ts'
 const ROWS_DEFAULT = 50
 
 /** Which rows a verb lists. Throws BadUsage. */
-const pageOf = (call: CommandCall) => ({
+const readPageOptions = (call: CommandCall) => ({
   limit: wholeNumber(call.text('limit'), '--limit') ?? ROWS_DEFAULT,
   before: wholeNumber(call.text('before'), '--before'),
 })
@@ -30,7 +30,7 @@ export const auditVerb = listVerb({
   members: ['sequence', 'at', 'outcome', 'reason', 'via', 'actor', 'uri'],
   none: 'There are no audit rows.',
   read: async (call) => {
-    const page = pageOf(call)
+    const page = readPageOptions(call)
     return withSideRows(storePlace(call), (side) => readAuditRows(side, page), 'read')
   },
   line: ({ sequence, at, outcome, reason, via, actor, uri }) => {
@@ -50,7 +50,7 @@ export const readsVerb = listVerb({
   read: async (call) => {
     const slot = slotOption(call)
     const chain = slot && chainUri(slot)
-    const query = { ...pageOf(call), chain, actor: call.text('by') }
+    const query = { ...readPageOptions(call), chain, actor: call.text('by') }
     return withSideRows(storePlace(call), (side) => readReadRows(side, query))
   },
   line: ({ sequence, at, actor, way, outcome, uri }) => {

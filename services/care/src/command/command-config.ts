@@ -93,7 +93,7 @@ export function listVerb<Row extends object>({
 const LINE_BYTES_MAX = 1_024
 
 /** A line that an operator must give. Throws BadUsage. */
-export function lineOf(value: string | undefined, name: string): string {
+export function requireLine(value: string | undefined, name: string): string {
   const text = value?.trim() ?? ''
   if (text === '' || Buffer.byteLength(text) > LINE_BYTES_MAX || /\p{Cc}/u.test(text))
     throw new BadUsage(`${name} takes a line of at most ${LINE_BYTES_MAX} bytes.`)

@@ -5,7 +5,7 @@ import { withKeysPlace } from '../adapters/keys/open-chain-keys.ts'
 import { eraseChain, freeChain, listErasures, listFrees } from '../adapters/open-stores.ts'
 import { chainUri, type NamedChain, parseChainUri } from '../wire/record-uri.ts'
 import { lineText, recordName } from '../wire/text-of-others.ts'
-import { commandConfig, keysConfig, lineOf, listVerb, storePlace } from './command-config.ts'
+import { commandConfig, keysConfig, listVerb, requireLine, storePlace } from './command-config.ts'
 
 /** The chain that the first word names. Throws BadUsage. */
 function namedChain({ words }: CommandCall): NamedChain {
@@ -18,8 +18,8 @@ function namedChain({ words }: CommandCall): NamedChain {
 /** By whom, why, and when: now. Throws BadUsage. */
 const doneBy = (call: CommandCall) => ({
   at: isoNow(call.terminal.clock),
-  actor: lineOf(call.text('by'), '--by'),
-  reason: lineOf(call.text('reason'), '--reason'),
+  actor: requireLine(call.text('by'), '--by'),
+  reason: requireLine(call.text('reason'), '--reason'),
 })
 
 /** `care erase`: destroys the key of a chain (C31). */

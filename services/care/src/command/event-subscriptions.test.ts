@@ -84,7 +84,7 @@ function describeList(engine: string, open: () => Promise<Place>): void {
       expect({ code, errors }).toEqual({ code: 0, errors: [] })
       return output
     }
-    const kept = <Result>(use: (subscriptions: EventSubscriptions) => Promise<Result>) => {
+    const stored = <Result>(use: (subscriptions: EventSubscriptions) => Promise<Result>) => {
       const { DATABASE_PATH = '', DATABASE_URL } = place.environment
       const named = DATABASE_URL === undefined ? undefined : new Secret(DATABASE_URL)
       return withSideRows({ DATABASE_PATH, DATABASE_URL: named }, (rows) =>
@@ -92,7 +92,7 @@ function describeList(engine: string, open: () => Promise<Place>): void {
       )
     }
     const save = (over: Partial<EventSubscription> = {}) =>
-      kept((subscriptions) => subscriptions.save({ ...SUBSCRIPTION, ...over }))
+      stored((subscriptions) => subscriptions.save({ ...SUBSCRIPTION, ...over }))
 
     it('says that nobody is told, in words only', async () => {
       expect(await care(['events'])).toEqual(['Nobody is told of corrections by webhook.'])
@@ -148,7 +148,7 @@ function describeList(engine: string, open: () => Promise<Place>): void {
       const said = await care(['events', '--json'])
       expect(said.map((line) => JSON.parse(line))).toMatchObject([{ id: 'sub_1', domain: 'tea' }])
       expect(said.join('\n')).not.toContain('sentence')
-      await kept((subscriptions) => subscriptions.remove({ id: 'sub_1' }))
+      await stored((subscriptions) => subscriptions.remove({ id: 'sub_1' }))
       expect(await care(['events'])).toEqual(['Nobody is told of corrections by webhook.'])
     })
   })

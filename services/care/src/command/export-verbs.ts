@@ -101,8 +101,8 @@ export const exportVerb: CommandVerb = {
   example: 'export --uri care://ann/plan --output ann-plan.jsonl',
   options: { audience: 'text', uri: 'text', fhir: 'text', output: 'text' },
   run: async (call) => {
-    const fhir = fhirOf(call)
-    const query = queryOf(call)
+    const fhir = readFhirType(call)
+    const query = readQuery(call)
     const config = storeConfig(call.terminal)
     const reader = await openRecordReader(config)
     try {
@@ -156,7 +156,7 @@ export const importVerb: CommandVerb = {
   },
 }
 
-function fhirOf(call: CommandCall): FhirBundleType | undefined {
+function readFhirType(call: CommandCall): FhirBundleType | undefined {
   const named = call.text('fhir')
   const type = FHIR_BUNDLES.find((known) => known === named)
   if (named !== undefined && type === undefined)
@@ -164,7 +164,7 @@ function fhirOf(call: CommandCall): FhirBundleType | undefined {
   return type
 }
 
-function queryOf(call: CommandCall) {
+function readQuery(call: CommandCall) {
   // A Bundle goes to another system: internal records only if they are asked for by name.
   const named = call.text('audience') ?? (call.text('fhir') === undefined ? 'all' : 'user')
   const audiences = AUDIENCES.filter((audience) => named === 'all' || named === audience)

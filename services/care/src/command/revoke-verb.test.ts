@@ -8,7 +8,7 @@ import { RESOURCE, testConfig, testEnvironment } from '../testing/care.fixture.t
 import { type IssuerFixture, issuerKey, startIssuer } from '../testing/issuer.fixture.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
-import { storeConfigOf } from '../testing/store-place.fixture.ts'
+import { readStoreConfig } from '../testing/store-place.fixture.ts'
 import { runCare } from './run-care.ts'
 
 const SCOPE = 'care.read.user'
@@ -43,30 +43,30 @@ const start = async (TRUSTED_ISSUERS = '[]') => {
   }
   return run
 }
-const statusOf = async (token: string): Promise<number> => {
+const readStatus = async (token: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}` }
   return (await fetch(`${care.url}/principal`, { headers })).status
 }
 const refused = async (token: string) => {
-  await expect.poll(() => statusOf(token)).toBe(401)
+  await expect.poll(() => readStatus(token)).toBe(401)
 }
-const rows = () => withSideRows(storeConfigOf(care.place), readRevocations)
+const rows = () => withSideRows(readStoreConfig(care.place), readRevocations)
 
 describe('a token', () => {
   it('is revoked by itself, from standard input, so that no process list shows it', async () => {
     const revoke = await start()
     const [lost, other] = [care.token(SCOPE), care.token(SCOPE)]
-    expect(await statusOf(lost)).toBe(200)
+    expect(await readStatus(lost)).toBe(200)
     expect((await revoke(['-'], `${lost}\n`)).code).toBe(0)
     await refused(lost)
-    expect(await statusOf(other)).toBe(200)
+    expect(await readStatus(other)).toBe(200)
   })
 
   it('of an issuer is revoked by itself, and by ISSUER|JTI', async () => {
     const revoke = await start(trusted)
-    const tokenOf = (jti: string) =>
+    const issueToken = (jti: string) =>
       issuer.token(systemClock.unixMs(), { claims: { jti, scope: SCOPE } })
-    const [first, second] = await Promise.all([tokenOf('first'), tokenOf('second')])
+    const [first, second] = await Promise.all([issueToken('first'), issueToken('second')])
     expect((await revoke([first])).code).toBe(0)
     expect((await revoke([`${issuer.issuer}|second`])).code).toBe(0)
     await refused(first)
@@ -109,7 +109,7 @@ describe('C51: a name that matches nothing', () => {
     const foreign = await revoke(['https://other.test|one'])
     expect([foreign.code, foreign.text]).toEqual([1, expect.stringContaining(issuer.issuer)])
     expect(await rows()).toEqual([])
-    expect(await statusOf(token)).toBe(200)
+    expect(await readStatus(token)).toBe(200)
     expect((await revoke(['one', '--unseen'])).code).toBe(0)
     expect(await rows()).toHaveLength(1)
   })
@@ -127,7 +127,7 @@ describe('C51: a name that matches nothing', () => {
     const unseen = await revoke(['--sub', 'never-here'])
     expect([unseen.code, unseen.text]).toEqual([1, expect.stringContaining('--unseen')])
     expect(unseen.text).toContain('A token may exist all the same.')
-    expect(await statusOf(token)).toBe(200)
+    expect(await readStatus(token)).toBe(200)
     expect((await revoke(['--sub', 'never-here', '--unseen'])).code).toBe(0)
     await refused(token)
   })
@@ -145,7 +145,7 @@ describe('a sub', () => {
     await refused(second ?? '')
     // Resolves once the stream has ended.
     await host.close()
-    expect(await statusOf(other)).toBe(200)
+    expect(await readStatus(other)).toBe(200)
     const newer = mintToken({
       sub: 'ada',
       scope: SCOPE,
@@ -155,13 +155,13 @@ describe('a sub', () => {
       nowSeconds: systemClock.unixMs() / 1_000 + 2,
       jti: 'newer',
     })
-    expect(await statusOf(newer)).toBe(200)
+    expect(await readStatus(newer)).toBe(200)
     expect((await revoke(['--sub', 'ada'])).code).toBe(0)
   })
 
   it('ends its event subscriptions, and no one’s else', async () => {
     const revoke = await start()
-    const place = storeConfigOf(care.place)
+    const place = readStoreConfig(care.place)
     const subscribe = (sub: string, jti: string) =>
       withSideRows(place, (tables) =>
         tables.transaction((query) =>

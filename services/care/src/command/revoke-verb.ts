@@ -20,7 +20,7 @@ import {
   hasSeenToken,
 } from '../adapters/rows/revoked-tokens.ts'
 import { MODERN_MCP_PATH } from '../routes/service-routes.ts'
-import { commandConfig, lineOf, storePlace } from './command-config.ts'
+import { commandConfig, requireLine, storePlace } from './command-config.ts'
 
 /** What a command line names: a token's id or a principal, or why it is nothing. */
 type Target =
@@ -94,9 +94,11 @@ async function readTarget(call: CommandCall): Promise<Target> {
   const [word] = call.words
   if ((sub === undefined) === (word === undefined))
     throw new BadUsage('Say what is revoked: a token (- reads it), ISSUER|JTI, or --sub SUB.')
-  if (sub !== undefined) return readPrincipal(call, lineOf(sub, '--sub'))
+  if (sub !== undefined) return readPrincipal(call, requireLine(sub, '--sub'))
   const text = word === '-' ? (await buffer(call.terminal.stdin)).toString('utf8').trim() : word
-  return COMPACT.test(text ?? '') ? readToken(call, text ?? '') : readId(call, lineOf(text, 'JTI'))
+  return COMPACT.test(text ?? '')
+    ? readToken(call, text ?? '')
+    : readId(call, requireLine(text, 'JTI'))
 }
 
 function fail(
@@ -112,8 +114,8 @@ async function revoke(call: CommandCall): Promise<ExitCode> {
   const { terminal } = call
   const deed = {
     at: isoNow(terminal.clock),
-    actor: lineOf(call.text('by'), '--by'),
-    reason: lineOf(call.text('reason'), '--reason'),
+    actor: requireLine(call.text('by'), '--by'),
+    reason: requireLine(call.text('reason'), '--reason'),
   }
   const found = await readTarget(call)
   const insisted = found.kind === 'nothing' && call.has('unseen') ? found.mayInsist : undefined

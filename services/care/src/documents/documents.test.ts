@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { documentPage } from './documents.ts'
 
 /** The markup of a document's body, without line ends between elements. */
-const markupOf = ({ body }: ReturnType<typeof documentPage>) =>
+const readMarkup = ({ body }: ReturnType<typeof documentPage>) =>
   String(body)
     .replace(/^<div class="document">\n(.*)<\/div>$/s, '$1')
     .replaceAll(/(?<=>|&gt;)\n+(?=<|$)/g, '')
@@ -12,7 +12,7 @@ describe('documents as pages', () => {
   test('the first heading is the title, the paragraph under it the lead', () => {
     const page = documentPage('# A `title`\n\nWhat it **is**,\nin [two](/x) lines.\n\nMore.')
     expect([page.title, page.lead]).toEqual(['A title', 'What it is, in two lines.'])
-    expect(markupOf(page)).toBe('<p>More.</p>')
+    expect(readMarkup(page)).toBe('<p>More.</p>')
   })
 
   test.each([
@@ -33,7 +33,7 @@ describe('documents as pages', () => {
       '<table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead><tbody><tr><td><code>x</code></td><td>y | z</td></tr></tbody></table>',
     ],
   ])('%j', (text, markup) => {
-    expect(markupOf(documentPage(`# t\n\nlead\n\n${text}`))).toBe(markup)
+    expect(readMarkup(documentPage(`# t\n\nlead\n\n${text}`))).toBe(markup)
   })
 
   test('any text terminates, and adds no markup of its own', () => {

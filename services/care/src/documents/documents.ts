@@ -35,10 +35,10 @@ const FILES = [
 const SERVED_TARGET = /^(?:https?:\/\/|\/(?!\/)|#)/
 
 /** The words of inline tokens, without their markup. */
-function textOf(tokens: readonly Token[] = []): string {
+function joinText(tokens: readonly Token[] = []): string {
   const words = tokens.map((token) => {
     if (token.type === 'codespan') return token.raw.replaceAll('`', '')
-    return 'tokens' in token ? textOf(token.tokens) : token.raw
+    return 'tokens' in token ? joinText(token.tokens) : token.raw
   })
   return words.join('').replaceAll(/\s+/g, ' ')
 }
@@ -75,9 +75,9 @@ const markdown = new Marked({
 export function documentPage(text: string): Pick<Page, 'title' | 'lead' | 'body'> {
   const tokens = markdown.lexer(text).filter(({ type }) => type !== 'space')
   const [first, second] = tokens
-  const title = first?.type === 'heading' ? textOf(first.tokens) : undefined
+  const title = first?.type === 'heading' ? joinText(first.tokens) : undefined
   const lead =
-    title !== undefined && second?.type === 'paragraph' ? textOf(second.tokens) : undefined
+    title !== undefined && second?.type === 'paragraph' ? joinText(second.tokens) : undefined
   const rest = tokens.slice(Number(title !== undefined) + Number(lead !== undefined))
   return {
     title: title ?? 'Document',

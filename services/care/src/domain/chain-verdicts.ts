@@ -29,7 +29,7 @@ export const keptChain = (found: ChainFinding): KeptChain => {
   }
 }
 
-const blockOf = (number: number): number => Math.floor(number / BLOCK_NUMBERS)
+const blockNumber = (number: number): number => Math.floor(number / BLOCK_NUMBERS)
 
 const grown = <Numbers extends { set(from: Numbers): void }>(made: Numbers, from: Numbers) => {
   made.set(from)
@@ -112,8 +112,8 @@ export class ChainVerdicts {
 
   /** Whether a verdict on a chain of a number from one up to another has changed after so many changes; rather yes than no. */
   hasChanged(from: number, to: number, changes: number): boolean {
-    const end = Math.min(blockOf(to - 1) + 1, this.#changedAt.length)
-    for (let block = blockOf(from); block < end; block += 1)
+    const end = Math.min(blockNumber(to - 1) + 1, this.#changedAt.length)
+    for (let block = blockNumber(from); block < end; block += 1)
       if ((this.#changedAt[block] ?? 0) > changes) return true
     return false
   }
@@ -125,7 +125,7 @@ export class ChainVerdicts {
 
   #noteChange(number: number): void {
     this.#changes += 1
-    this.#changedAt[blockOf(number)] = this.#changes
+    this.#changedAt[blockNumber(number)] = this.#changes
   }
 
   #keyAt(keyId: string | undefined): number {

@@ -3,7 +3,7 @@
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { Audience } from '../wire/audience.ts'
 import type { CareRecord, NewRecord } from './care-record.ts'
-import { entryLeafHash, nextEntry, recordOf, writeJournalEntry } from './journal-entry.ts'
+import { entryLeafHash, nextEntry, readRecord, writeJournalEntry } from './journal-entry.ts'
 import type { AppendOutcome } from './record-store.ts'
 
 /** What a new version follows: a whole record, if it holds. */
@@ -67,7 +67,7 @@ function repeatRequest({ isFreed, record, subscribers }: KnownRequest): WriteDec
 }
 
 /** A clock may be set back, and no two are quite the same; but nothing was written before what it follows. */
-const laterOf = (nowIso: string, before = nowIso): string => (before > nowIso ? before : nowIso)
+const chooseLater = (nowIso: string, before = nowIso): string => (before > nowIso ? before : nowIso)
 
 /** Decides a write. `nowIso` is ISO 8601, `random` ENTRY_RANDOM_BYTES in hex. */
 export function decideWrite(
@@ -91,13 +91,13 @@ export function decideWrite(
     record: language === undefined ? record : { language, ...record },
     prevHash: tail.versionHash,
     version: tail.version + 1,
-    writtenAt: laterOf(nowIso, tail.record?.writtenAt),
+    writtenAt: chooseLater(nowIso, tail.record?.writtenAt),
     random,
   })
   const entry = writeJournalEntry(made)
   return {
     kind: 'version',
-    record: recordOf(made),
+    record: readRecord(made),
     previous: tail.record,
     changesList: (chain?.isWithdrawn ?? true) !== (record.status !== undefined),
     entry,

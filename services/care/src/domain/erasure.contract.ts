@@ -27,7 +27,7 @@ export function describeErasure(
       under = await start(clock)
       return under
     })
-    const linesOf = async (): Promise<string[]> =>
+    const listLines = async (): Promise<string[]> =>
       collect(suite.store.exportLines({ audiences: AUDIENCES }))
 
     it('an erased chain leaves reads, lists and changes, and no other chain does', async () => {
@@ -45,7 +45,7 @@ export function describeErasure(
         const heads = await suite.store.heads({ reach, limit: 9 })
         expect(heads.map(({ domain }) => domain)).toEqual(['walks'])
         const names = { reach, prefix: '', limit: 9 }
-        expect(await suite.store.names({ ...names, of: 'domain' })).toEqual(['walks'])
+        expect(await suite.store.names({ ...names, nameKind: 'domain' })).toEqual(['walks'])
         const changed = { reach, sinceIso: '0000-01-01T00:00:00.000Z', limit: 9 }
         expect(await suite.store.changedChains(changed)).toMatchObject([{ domain: 'walks' }])
       }
@@ -53,7 +53,7 @@ export function describeErasure(
       await under.erase({ ...TEA, domain: 'walks' } as unknown as typeof TEA)
       for (const narrowed of [{}, { patient: 'ann' }]) {
         const reach = [{ audience: 'user' as const, ...narrowed }]
-        const names = { reach, prefix: '', limit: 9, of: 'patient' as const }
+        const names = { reach, prefix: '', limit: 9, nameKind: 'patient' as const }
         expect(await suite.store.names(names)).toEqual([])
       }
     })
@@ -85,9 +85,9 @@ export function describeErasure(
     it('an export from before proves what it proved, and one from after tells what is gone', async () => {
       await suite.write()
       await suite.write({ domain: 'walks', value: 'Twice around the pond.' })
-      const before = await linesOf()
+      const before = await listLines()
       await under.erase(TEA)
-      const after = await linesOf()
+      const after = await listLines()
       expect(await verifyExport(before)).toMatchObject({ isIntact: true, versions: 2 })
       expect(await verifyExport(after)).toMatchObject({
         isIntact: true,
@@ -110,7 +110,7 @@ export function describeErasure(
       await suite.write()
       await suite.write({ value: 'with honey' })
       await under.erase(TEA)
-      const lines = await linesOf()
+      const lines = await listLines()
       const second = lines.findIndex((line) => line.includes('ann/tea/2'))
       expect(second).toBeGreaterThan(0)
       expect(await verifyExport(lines.toSpliced(second, 1))).toMatchObject({ isIntact: false })

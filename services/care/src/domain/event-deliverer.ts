@@ -20,7 +20,7 @@ import {
 } from './event-subscription.ts'
 import { FairRuns } from './fair-runs.ts'
 import { type PlacedVersion, placeBehind, type RecordStore } from './record-store.ts'
-import { mayRead, reachOf, reachWithin } from './scopes.ts'
+import { mayRead, reachWithin, readReach } from './scopes.ts'
 
 /** Deliveries under way at once: sockets, and what they hold in memory. */
 const RUNNING_MAX = 64
@@ -249,7 +249,7 @@ export class EventDeliverer {
     if (delivery === undefined || delivery.cancelWait !== undefined) return
     const { subscription } = delivery
     const { cursor, domain, patient, scopes } = subscription
-    const reach = reachWithin(reachOf(scopes), patient)
+    const reach = reachWithin(readReach(scopes), patient)
     if (reach.length === 0) return
     try {
       const to = placeBehind(this.#deps.store.journals)

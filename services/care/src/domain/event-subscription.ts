@@ -83,7 +83,7 @@ export function subscriptionId(parts: EventArguments & Destination) {
 }
 
 /** The id of every delivery of a version. It reveals nothing beyond the delivery: nobody can count writes by it. */
-const eventIdOf = (uri: string, versionHash: string): string =>
+const eventId = (uri: string, versionHash: string): string =>
   `evt_${preimageHash(`${uri}|${versionHash}`).slice(0, ID_HEX)}`
 
 /**
@@ -100,7 +100,7 @@ export async function readEvent(
   const uri = versionUri(record, version)
   const retracts = previous !== undefined && previous.value !== record.value
   const event = {
-    eventId: eventIdOf(uri, versionHash),
+    eventId: eventId(uri, versionHash),
     name: RECORD_REVISED.name,
     timestamp: writtenAt,
     data: { uri, version, versionHash, retracts, language },
@@ -128,7 +128,7 @@ export type EventSubscriptions = {
   ): Promise<void>
   /** Ids of all with their `refresh`: to find those that changed. */
   versions(): Promise<ReadonlyMap<string, string>>
-  countOf(sub: string): Promise<{ readonly own: number; readonly all: number }>
+  countFor(sub: string): Promise<{ readonly own: number; readonly all: number }>
   removeExpired(nowMs: number): Promise<void>
   /**
    * Notes how far a delivery came; false if the subscription has changed. Rejects if another process took the lease since that

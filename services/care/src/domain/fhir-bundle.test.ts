@@ -48,14 +48,14 @@ const exported = async (type: FhirBundleType = 'collection'): Promise<Exported> 
   for await (const line of fhirBundle(exportLines, { baseUrl: BASE_URL, type })) text += `${line}\n`
   return JSON.parse(text) as Exported
 }
-const resourcesOf = ({ entry = [] }: Exported) => entry.flatMap(({ resource }) => resource ?? [])
-const documentsOf = (bundle: Exported): readonly DocumentReference[] =>
-  resourcesOf(bundle).filter((each) => each.resourceType === 'DocumentReference')
-const provenancesOf = (bundle: Exported): readonly Provenance[] =>
-  resourcesOf(bundle).filter((each) => each.resourceType === 'Provenance')
-const textOf = ({ content }: DocumentReference): string =>
+const listResources = ({ entry = [] }: Exported) => entry.flatMap(({ resource }) => resource ?? [])
+const listDocuments = (bundle: Exported): readonly DocumentReference[] =>
+  listResources(bundle).filter((each) => each.resourceType === 'DocumentReference')
+const listProvenances = (bundle: Exported): readonly Provenance[] =>
+  listResources(bundle).filter((each) => each.resourceType === 'Provenance')
+const readText = ({ content }: DocumentReference): string =>
   Buffer.from(content[0]?.attachment.data ?? '', 'base64').toString()
-const hashOf = ({ identifier }: DocumentReference): string | undefined =>
+const readHash = ({ identifier }: DocumentReference): string | undefined =>
   identifier?.find(({ system }) => system === HASHES)?.value
 
 const judge = (resource: object) => new Fhir().validate(resource, { errorOnUnexpected: true })
@@ -91,29 +91,29 @@ describe('an export as a FHIR R4 bundle', () => {
     await fillStore()
     const bundle = await exported(type)
     expect(bundle.type).toBe(type)
-    expect(resourcesOf(bundle)).toHaveLength(10)
+    expect(listResources(bundle)).toHaveLength(10)
     const { valid, messages } = judge(bundle)
     expect(messages.filter(({ severity }) => String(severity) === 'error')).toEqual([])
     expect(valid).toBe(true)
-    expect(judge({ ...documentsOf(bundle)[0], status: 'done' }).valid).toBe(false)
+    expect(judge({ ...listDocuments(bundle)[0], status: 'done' }).valid).toBe(false)
     // Throws for what does not hold; references inside a bundle are warnings.
     validateResource(bundle)
-    for (const resource of resourcesOf(bundle)) validateResource(resource)
+    for (const resource of listResources(bundle)) validateResource(resource)
   })
 
   test('C37: a sentence is in its language', async () => {
     await add({ value: 'Zwei Tabletten.', language: 'de-AT' })
-    const [document] = documentsOf(await exported())
+    const [document] = listDocuments(await exported())
     expect(document?.content[0]?.attachment.language).toBe('de-AT')
     expect(judge(document ?? {})).toMatchObject({ valid: true })
   })
 
   test('every version is a document with its sentence, hash and author; the newest of a chain is current', async () => {
     await fillStore()
-    const documents = documentsOf(await exported()).filter(
+    const documents = listDocuments(await exported()).filter(
       ({ subject, type }) => subject?.identifier?.value === 'ann' && type?.text === 'tea',
     )
-    expect(documents.map((each) => [textOf(each), each.status])).toEqual([
+    expect(documents.map((each) => [readText(each), each.status])).toEqual([
       ['One tablet.', 'superseded'],
       ['Zwei Tabletten – früh 💊.', 'superseded'],
       ['Three.', 'current'],
@@ -134,7 +134,7 @@ describe('an export as a FHIR R4 bundle', () => {
   test('C40: a withdrawal, and every version before it, are entered in error, as a read of them says; what came after is current, and all of it valid', async () => {
     for (const value of ['One.', 'Two.']) await add({ value })
     await add({ value: '', status: 'wrong-person' })
-    const statuses = async () => documentsOf(await exported()).map(({ status }) => status)
+    const statuses = async () => listDocuments(await exported()).map(({ status }) => status)
     const wrong = 'entered-in-error'
     expect(await statuses()).toEqual([wrong, wrong, wrong])
     await add({ value: 'Four.' })
@@ -144,13 +144,13 @@ describe('an export as a FHIR R4 bundle', () => {
     const bundle = await exported('transaction')
     expect(judge(bundle)).toMatchObject({ valid: true })
     validateResource(bundle)
-    const withdrawal = documentsOf(bundle)[2]
+    const withdrawal = listDocuments(bundle)[2]
     expect(withdrawal).toMatchObject({
       description: 'This record was withdrawn. It was recorded for the wrong person.',
       relatesTo: [{ code: 'replaces' }],
     })
     expect(withdrawal?.content[0]?.attachment.data).toBeUndefined()
-    const codes = provenancesOf(bundle).map(({ activity }) => activity?.coding?.[0]?.code)
+    const codes = listProvenances(bundle).map(({ activity }) => activity?.coding?.[0]?.code)
     expect(codes).toEqual(['CREATE', 'UPDATE', 'NULLIFY', 'UPDATE', 'UPDATE'])
   })
 
@@ -175,18 +175,18 @@ describe('an export as a FHIR R4 bundle', () => {
       if (resource?.resourceType !== 'DocumentReference') throw new Error(`${url} is no document`)
       return resource
     }
-    const replacing = documentsOf(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
+    const replacing = listDocuments(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
     expect(replacing).toHaveLength(2)
     for (const { relatesTo } of replacing) {
       const { identifier, reference } = relatesTo?.[0]?.target ?? {}
-      expect(hashOf(documentAt(reference))).toBe(identifier?.value)
+      expect(readHash(documentAt(reference))).toBe(identifier?.value)
     }
-    for (const { activity, entity, meta, target } of provenancesOf(bundle)) {
+    for (const { activity, entity, meta, target } of listProvenances(bundle)) {
       const document = documentAt(target[0]?.reference)
       const previous = document.relatesTo?.[0]?.target.identifier?.value
       expect(entity?.[0]?.what.identifier?.value).toBe(previous)
       expect(activity?.coding?.[0]?.code).toBe(previous === undefined ? 'CREATE' : 'UPDATE')
-      expect(meta?.tag?.[0]?.code).toBe(hashOf(document))
+      expect(meta?.tag?.[0]?.code).toBe(readHash(document))
     }
   })
 
@@ -196,8 +196,8 @@ describe('an export as a FHIR R4 bundle', () => {
     const bundle = await exported()
     const urls = new Set((bundle.entry ?? []).map(({ fullUrl }) => fullUrl))
     expect(urls.size).toBe(8)
-    const replacing = documentsOf(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
-    expect(replacing.map(textOf)).toEqual(['Three.'])
+    const replacing = listDocuments(bundle).filter(({ relatesTo }) => relatesTo !== undefined)
+    expect(replacing.map(readText)).toEqual(['Three.'])
     const { reference, identifier } = replacing[0]?.relatesTo?.[0]?.target ?? {}
     expect({ reference, system: identifier?.system }).toEqual({ system: HASHES })
     expect(judge(bundle)).toMatchObject({ valid: true })
@@ -207,7 +207,7 @@ describe('an export as a FHIR R4 bundle', () => {
     // The store's clock stands still.
     for (const patient of ['ann', 'ben']) await add({ patient, value: 'No allergies.' })
     const bundle = await exported('transaction')
-    const hashes = documentsOf(bundle).map(hashOf)
+    const hashes = listDocuments(bundle).map(readHash)
     expect(hashes[0]).toBe(hashes[1])
     expect(new Set((bundle.entry ?? []).map(({ fullUrl }) => fullUrl)).size).toBe(4)
     const server = new MockClient()
@@ -218,7 +218,7 @@ describe('an export as a FHIR R4 bundle', () => {
   test('a version is not current because the one that replaced it is broken', async () => {
     await fillStore()
     await breakTea(3)
-    const documents = documentsOf(await exported())
+    const documents = listDocuments(await exported())
     const tea = documents.filter(
       ({ subject, type }) => subject?.identifier?.value === 'ann' && type?.text === 'tea',
     )
@@ -231,10 +231,10 @@ describe('an export as a FHIR R4 bundle', () => {
 
   test('internal records are tagged and restricted; no other is', async () => {
     await fillStore()
-    for (const document of documentsOf(await exported())) {
+    for (const document of listDocuments(await exported())) {
       const isInternal = document.meta?.tag?.[0]?.code === 'assistant'
       expect(document.securityLabel?.[0]?.coding?.[0]?.code).toBe(isInternal ? 'R' : undefined)
-      expect(textOf(document) === 'internal').toBe(isInternal)
+      expect(readText(document) === 'internal').toBe(isInternal)
     }
   })
 
@@ -245,21 +245,21 @@ describe('an export as a FHIR R4 bundle', () => {
       const answer = await server.executeBatch(await exported('transaction'))
       return (answer.entry ?? []).map(({ response }) => response?.status)
     }
-    const held = async () => {
+    const pending = async () => {
       const found = await server.searchResources('DocumentReference', { _count: '100' })
       const own = found.filter((each) => each.identifier?.some(({ system }) => system === HASHES))
-      const lines = own.map((each) => `${textOf(each)} ${each.status}`)
+      const lines = own.map((each) => `${readText(each)} ${each.status}`)
       return lines.toSorted((left, right) => left.localeCompare(right))
     }
     expect(await receive()).toEqual(Array.from({ length: 10 }, () => '201'))
-    const before = await held()
+    const before = await pending()
     expect(before).toHaveLength(5)
     const again = expect.stringMatching('200|304')
     expect(await receive()).toEqual(Array.from({ length: 10 }, () => again))
-    expect(await held()).toEqual(before)
+    expect(await pending()).toEqual(before)
     await add({ value: 'Four.' })
     await receive()
-    const after = await held()
+    const after = await pending()
     expect(after).toHaveLength(6)
     expect(after).toContain('Three. superseded')
     expect(after).toContain('Four. current')

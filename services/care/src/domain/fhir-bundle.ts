@@ -26,7 +26,7 @@ const RESTRICTED = {
 }
 
 /** Our own systems of identifiers, tags and extensions, under the service's base URL. */
-const systemsOf = (baseUrl: string) => ({
+const nameSystems = (baseUrl: string) => ({
   version: `${baseUrl}/fhir/version`,
   versionHash: `${baseUrl}/fhir/version-hash`,
   versionKey: `${baseUrl}/fhir/version-key`,
@@ -37,7 +37,7 @@ const systemsOf = (baseUrl: string) => ({
   priority: `${baseUrl}/fhir/StructureDefinition/priority`,
 })
 
-type Systems = ReturnType<typeof systemsOf>
+type Systems = ReturnType<typeof nameSystems>
 
 /**
  * Versions of an export, with the URI of their chain. One that is broken has no record: it is left out, as in every answer
@@ -80,7 +80,7 @@ export async function* fhirBundle(
   exportLines: () => AsyncIterable<string>,
   { baseUrl, type }: { readonly baseUrl: string; readonly type: FhirBundleType },
 ): AsyncGenerator<string> {
-  const systems = systemsOf(baseUrl)
+  const systems = nameSystems(baseUrl)
   const withdrawals = await findWithdrawals(exportLines())
   const newest = new Map<string, Written>()
   // FHIR has no empty lists.
@@ -91,7 +91,7 @@ export async function* fhirBundle(
     // A version that withdraws says nothing itself: a reader takes neither it nor what it withdraws for what held.
     const isWithdrawn = record.version <= (withdrawals.get(chainUri(record)) ?? 0)
     const status = isWithdrawn ? 'entered-in-error' : standing
-    const entries = entriesOf(written, { status, systems, type })
+    const entries = listEntries(written, { status, systems, type })
     const line = before + entries.map((entry) => JSON.stringify(entry)).join()
     before = ','
     end = ']}'
@@ -110,7 +110,7 @@ export async function* fhirBundle(
 
 type Status = 'current' | 'superseded' | 'entered-in-error'
 
-function entriesOf(
+function listEntries(
   written: Written,
   options: { readonly status: Status; readonly systems: Systems; readonly type: FhirBundleType },
 ) {
@@ -120,8 +120,8 @@ function entriesOf(
   const document = { fullUrl: versionUrn(key, 'document') }
   const provenance = { fullUrl: versionUrn(key, 'provenance') }
   const entries = [
-    { ...document, resource: documentOf(written, { status, systems }) },
-    { ...provenance, resource: provenanceOf(record, systems, document.fullUrl) },
+    { ...document, resource: describeDocument(written, { status, systems }) },
+    { ...provenance, resource: describeProvenance(record, systems, document.fullUrl) },
   ]
   if (type === 'collection') return entries
   const named = `${systems.versionKey}|${key}`
@@ -137,7 +137,7 @@ function entriesOf(
 }
 
 /** Undefined members are not written. */
-function documentOf(
+function describeDocument(
   { record, hasPrevious }: Written,
   { status, systems }: { readonly status: Status; readonly systems: Systems },
 ) {
@@ -165,7 +165,7 @@ function documentOf(
     type: { text: lineText(domain) },
     subject: { identifier: { system: systems.patient, value: patient } },
     date: record.writtenAt,
-    author: [authorOf(record, systems)],
+    author: [describeAuthor(record, systems)],
     relatesTo: version > 1 ? [{ code: 'replaces', target: replaced }] : undefined,
     description: record.status && saidBy(record),
     securityLabel: audience === 'assistant' ? [{ coding: [RESTRICTED] }] : undefined,
@@ -182,7 +182,7 @@ function documentOf(
   }
 }
 
-function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string) {
+function describeProvenance(record: CareRecord, systems: Systems, documentUrl: string) {
   const { prevHash, version, versionHash } = record
   const previous = { system: systems.versionHash, value: prevHash }
   const change = version > 1 ? 'UPDATE' : 'CREATE'
@@ -199,12 +199,12 @@ function provenanceOf(record: CareRecord, systems: Systems, documentUrl: string)
     activity: {
       coding: [{ system: DATA_OPERATIONS, code: record.status === undefined ? change : 'NULLIFY' }],
     },
-    agent: [{ who: authorOf(record, systems) }],
+    agent: [{ who: describeAuthor(record, systems) }],
     entity: version > 1 ? [{ role: 'revision', what: { identifier: previous } }] : undefined,
   }
 }
 
-const authorOf = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
+const describeAuthor = ({ authorId, authorLabel }: CareRecord, systems: Systems) => ({
   identifier: { system: systems.author, value: authorId },
   display: authorLabel === '' ? undefined : lineText(authorLabel),
 })

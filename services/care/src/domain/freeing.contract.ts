@@ -114,7 +114,7 @@ export function describeFreeing(
         const reach = [{ audience, ...narrowed }]
         const heads = await suite.store.heads({ reach, limit: 9 })
         expect(heads.map(({ domain }) => domain)).toEqual(['walks'])
-        const names = { reach, prefix: '', limit: 9, of: 'domain' as const }
+        const names = { reach, prefix: '', limit: 9, nameKind: 'domain' as const }
         expect(await suite.store.names(names)).toEqual(['walks'])
         const changed = { reach, sinceIso: '0000-01-01T00:00:00.000Z', limit: 9 }
         expect(await suite.store.changedChains(changed)).toMatchObject([{ domain: 'walks' }])

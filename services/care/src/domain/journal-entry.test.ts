@@ -9,7 +9,7 @@ import {
   entryLeafHash,
   nextEntry,
   readJournalEntry,
-  recordOf,
+  readRecord,
   writeJournalEntry,
 } from './journal-entry.ts'
 
@@ -51,7 +51,7 @@ const record = fc
   .tuple(madeFields, fc.constantFrom(...WITHDRAWALS))
   .map(([made, status]) => (made.value === '' ? { ...made, status } : made))
 
-const entryOf = (from: Parameters<typeof nextEntry>[0]['record'], version = 1) =>
+const makeEntry = (from: Parameters<typeof nextEntry>[0]['record'], version = 1) =>
   nextEntry({
     record: from,
     prevHash: GENESIS_PREV_HASH,
@@ -60,7 +60,7 @@ const entryOf = (from: Parameters<typeof nextEntry>[0]['record'], version = 1) =
     random: 'ab'.repeat(32),
   })
 
-const sample = entryOf({
+const sample = makeEntry({
   patient: 'ann',
   domain: 'tea',
   audience: 'user',
@@ -79,7 +79,7 @@ describe('C9: journal entries', () => {
   it('every record is read back as it was written', () => {
     fc.assert(
       fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
-        const entry = entryOf(fields, version)
+        const entry = makeEntry(fields, version)
         const read = readJournalEntry(writeJournalEntry(entry))
         // JSON has only one zero.
         expect(read).toEqual(Object.is(entry.priority, -0) ? { ...entry, priority: 0 } : entry)
@@ -90,7 +90,7 @@ describe('C9: journal entries', () => {
   it('its leaf is the RFC 9162 hash of its bytes', () => {
     fc.assert(
       fc.property(record, (fields) => {
-        const entry = writeJournalEntry(entryOf(fields))
+        const entry = writeJournalEntry(makeEntry(fields))
         expect(entryLeafHash(entry)).toBe(Buffer.from(leafHash(Buffer.from(entry))).toString('hex'))
       }),
     )
@@ -98,13 +98,13 @@ describe('C9: journal entries', () => {
 
   it('C37: the language stands in the entry, and the version hash is the same without it', () => {
     const { random: _, ...fields } = sample
-    const german = entryOf({ ...fields, language: 'de' })
+    const german = makeEntry({ ...fields, language: 'de' })
     expect(writeJournalEntry(german)).toContain('"domain":"tea","language":"de","patient":"ann"')
     expect(german.versionHash).toBe(sample.versionHash)
   })
 
   it('the random bytes are not part of the record', () => {
-    expect(recordOf(sample)).not.toHaveProperty('random')
+    expect(readRecord(sample)).not.toHaveProperty('random')
   })
 
   it.each([
@@ -144,7 +144,7 @@ describe('C8: the preimage cut out of an entry, and the priority', () => {
   it('are byte for byte what the version’s fields give, whatever the fields hold', () => {
     fc.assert(
       fc.property(record, fc.integer({ min: 1, max: 1e12 }), (fields, version) => {
-        const entry = entryOf(fields, version)
+        const entry = makeEntry(fields, version)
         const cut = createEntryCutter(entry)(writeJournalEntry(entry), version)
         expect(cut).toEqual({
           prevHash: entry.prevHash,

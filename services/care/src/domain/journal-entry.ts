@@ -110,7 +110,7 @@ export function readJournalEntry(text: string): JournalEntry | undefined {
 }
 
 /** The record without the random part, as served. */
-export function recordOf(entry: JournalEntry): CareRecord {
+export function readRecord(entry: JournalEntry): CareRecord {
   const { random: _, ...record } = entry
   return record
 }

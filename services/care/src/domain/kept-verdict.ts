@@ -56,7 +56,7 @@ export type KeptVerdictDeps = {
   >
   readonly clock: Clock
   /** A time as ISO 8601. */
-  readonly isoOf: (ms: number) => string
+  readonly toIso: (ms: number) => string
   /** Begins a replay of that audience's journal. */
   readonly rests: Readonly<Record<Audience, () => Rest>>
   readonly onReplay: () => void
@@ -159,7 +159,7 @@ export class KeptVerdict {
     let { atMs: newestMs } = this.#adopted
     for await (const replayed of shared.verdicts.read(this.#audience, newestMs - CLOCKS_APART_MS)) {
       const { atMs, found, isLast, leaves, page } = replayed
-      const range = this.#rangeOf(page)
+      const range = this.#findRange(page)
       const knownMs = this.#pages[page] ?? Number.POSITIVE_INFINITY
       const isPossible = atMs <= clock.unixMs() + CLOCKS_APART_MS
       if (atMs <= knownMs || !isPossible || (range.isLast && !isLast)) continue
@@ -178,7 +178,7 @@ export class KeptVerdict {
   }
 
   async #refresh(): Promise<AudienceVerdict> {
-    const { clock, isoOf, onReplay, rests, store } = this.#deps
+    const { clock, toIso, onReplay, rests, store } = this.#deps
     const audience = this.#audience
     const to = await this.#prepare()
     if (this.#pages[this.#oldest] === Number.NEGATIVE_INFINITY) onReplay()
@@ -191,7 +191,7 @@ export class KeptVerdict {
     this.#hasFailed = false
     await this.#addTo(to)
     if (intervalMs !== undefined) this.#scrubLater(intervalMs)
-    const checkedAt = isoOf(this.#pages[this.#oldest] ?? clock.unixMs())
+    const checkedAt = toIso(this.#pages[this.#oldest] ?? clock.unixMs())
     const frees = await store.countFrees(audience)
     if (frees !== this.#frees) this.#texts = new ReportTexts(this.#verdicts)
     this.#frees = frees
@@ -208,7 +208,7 @@ export class KeptVerdict {
   }
 
   /** The numbers of a page's chains. The first and the last page have whatever stands before and behind all chains. */
-  #rangeOf(page: number) {
+  #findRange(page: number) {
     const isLast = page === this.#pages.length - 1
     return {
       from: page === 0 ? Number.MIN_SAFE_INTEGER : page * PAGE_CHAINS,
@@ -222,7 +222,7 @@ export class KeptVerdict {
     const page = this.#oldest
     const atMs = clock.unixMs()
     const leaves = store.journals[this.#audience].size
-    const { from, isLast, to } = this.#rangeOf(page)
+    const { from, isLast, to } = this.#findRange(page)
     const found: ChainFinding[] = []
     const query = { audiences: [this.#audience], numbers: { from, to }, rest }
     for await (const chain of store.verify(query)) found.push(chain)

@@ -5,7 +5,7 @@
  */
 
 import { AUDIENCES } from '../wire/audience.ts'
-import { areAlike, isWritableName, looksOf, normalName, normalSlot } from '../wire/record-uri.ts'
+import { areAlike, isWritableName, listLooks, normalName, normalSlot } from '../wire/record-uri.ts'
 import { placeBehind, type RecordStore, type TopicName } from './record-store.ts'
 import { type Reach, reachWithin } from './scopes.ts'
 
@@ -83,7 +83,7 @@ export class KnownNames {
     }
     if (this.#patients.has(patient) || this.#patients.size >= PATIENTS_MAX) return
     this.#patients.set(patient, place)
-    for (const look of looksOf(patient))
+    for (const look of listLooks(patient))
       this.#byLook.set(look, (this.#byLook.get(look) ?? new Set()).add(patient))
   }
 
@@ -117,7 +117,7 @@ export class KnownNames {
     this.#add(topic, place)
     const looks = isKnown
       ? []
-      : looksOf(patient).flatMap((look) => [...(this.#byLook.get(look) ?? [])])
+      : listLooks(patient).flatMap((look) => [...(this.#byLook.get(look) ?? [])])
     const others = [...new Set(looks)].filter((other) => areAlike(other, patient))
     const found: string[] = []
     for (const other of others) {
@@ -142,7 +142,7 @@ export class KnownNames {
   ): Promise<readonly string[]> {
     return reach.length === 0
       ? Promise.resolve([])
-      : this.#store.names({ of: field, ...query, reach })
+      : this.#store.names({ nameKind: field, ...query, reach })
   }
 
   async #exists(topic: TopicName): Promise<boolean> {

@@ -19,7 +19,7 @@ const BOTH = [...EVERYONE, { audience: 'assistant' }] as const
 
 export function describeLists(suite: RecordStoreFixture): void {
   const { tamper, write } = suite
-  const valuesOf = async (after: number, limit: number) =>
+  const listValues = async (after: number, limit: number) =>
     (await suite.store.versions({ slot: TEA, after, limit })).map(({ value }) => value)
 
   const placed = async (query: Partial<BehindQuery> = {}) =>
@@ -124,15 +124,15 @@ export function describeLists(suite: RecordStoreFixture): void {
       const rest = await suite.store.heads({ reach: [{ audience: 'user' }], after, limit: 10 })
       expect(rest.map(({ domain, priority }) => [domain, priority])).toEqual([['c', 1]])
       expect(await suite.store.heads({ reach, limit: 1 })).toHaveLength(1)
-      const domainsOf = async (query: Omit<HeadsQuery, 'limit'>) =>
+      const listDomains = async (query: Omit<HeadsQuery, 'limit'>) =>
         (await suite.store.heads({ ...query, limit: 9 })).map(({ domain }) => domain)
       const bobs = { audience: 'user', patient: 'bob' } as const
       const plans = { audience: 'assistant', patient: 'ann' } as const
-      expect(await domainsOf({ reach: [bobs] })).toEqual(['c'])
-      expect(await domainsOf({ reach: [bobs, plans] })).toEqual(['b', 'c'])
-      expect(await domainsOf({ reach: [bobs, plans], after: all[1]?.sequence })).toEqual(['c'])
-      expect(await domainsOf({ reach: [{ ...bobs, patient: 'nobody' }] })).toEqual([])
-      expect(await domainsOf({ reach: [] })).toEqual([])
+      expect(await listDomains({ reach: [bobs] })).toEqual(['c'])
+      expect(await listDomains({ reach: [bobs, plans] })).toEqual(['b', 'c'])
+      expect(await listDomains({ reach: [bobs, plans], after: all[1]?.sequence })).toEqual(['c'])
+      expect(await listDomains({ reach: [{ ...bobs, patient: 'nobody' }] })).toEqual([])
+      expect(await listDomains({ reach: [] })).toEqual([])
       expect(await suite.store.head({ ...TEA, domain: 'a' })).toEqual(all[0])
     })
 
@@ -141,14 +141,14 @@ export function describeLists(suite: RecordStoreFixture): void {
         for (const patient of ['ann', 'anna', 'bob']) await write({ patient, domain })
       await write({ ...PLAN, patient: 'cleo' })
       const names = (query: Partial<NamesQuery>) =>
-        suite.store.names({ of: 'patient', prefix: '', limit: 9, reach: EVERYONE, ...query })
+        suite.store.names({ nameKind: 'patient', prefix: '', limit: 9, reach: EVERYONE, ...query })
       expect(await names({})).toEqual(['ann', 'anna', 'bob'])
       expect(await names({ limit: 2 })).toEqual(['ann', 'anna'])
       expect(await names({ prefix: 'an' })).toEqual(['ann', 'anna'])
       expect(await names({ prefix: 'anna' })).toEqual(['anna'])
       expect(await names({ prefix: 'c' })).toEqual([])
       expect(await names({ reach: [...EVERYONE, { audience: 'assistant' }] })).toContain('cleo')
-      const ofDomain = { of: 'domain' } as const
+      const ofDomain = { nameKind: 'domain' } as const
       // Not in the order of UTF-16, in which the last two stand the other way about.
       const domains = ['tea', 'team', 'walk', 'éclair', '\uffee', '𝄞']
       expect(await names(ofDomain)).toEqual(domains)
@@ -181,7 +181,12 @@ export function describeLists(suite: RecordStoreFixture): void {
           const sorted = [...known].toSorted((left, right) =>
             Buffer.compare(Buffer.from(left), Buffer.from(right)),
           )
-          const found = await suite.store.names({ of: part, prefix, limit: 99, reach: EVERYONE })
+          const found = await suite.store.names({
+            nameKind: part,
+            prefix,
+            limit: 99,
+            reach: EVERYONE,
+          })
           expect([part, prefix, found]).toEqual([part, prefix, sorted])
         }
     })
@@ -246,8 +251,8 @@ export function describeLists(suite: RecordStoreFixture): void {
   it('versions of a chain come in order, a page at a time; those that do not hold are left out', async () => {
     for (const value of ['one', 'two', 'three', 'four']) await write({ value })
     await tamper(TEA, 3, (entry) => entry.replace('three', 'x'))
-    expect(await valuesOf(0, 2)).toEqual(['one', 'two'])
-    expect(await valuesOf(2, 2)).toEqual(['four'])
-    expect(await valuesOf(4, 2)).toEqual([])
+    expect(await listValues(0, 2)).toEqual(['one', 'two'])
+    expect(await listValues(2, 2)).toEqual(['four'])
+    expect(await listValues(4, 2)).toEqual([])
   })
 }

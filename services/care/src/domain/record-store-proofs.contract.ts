@@ -6,7 +6,7 @@ import { collect, PLAN, type RecordStoreFixture, TEA } from './record-store.fixt
 import type { ChainVerification } from './record-store.ts'
 import { verifyExport } from './verify-export.ts'
 
-const verdictOf = (verdicts: readonly ChainVerification[], slot: ChainSlot) =>
+const findVerdict = (verdicts: readonly ChainVerification[], slot: ChainSlot) =>
   verdicts.find((verdict) => chainUri(verdict.slot) === chainUri(slot))
 
 /** The part of a record store's suite about proofs. */
@@ -43,7 +43,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
     it('a stored value altered is BROKEN at its version and never served; a new write is accepted', async () => {
       for (const value of ['one', 'two', 'three']) await write({ value })
       await tamper(TEA, 2, (entry) => entry.replace('two', 'owt'))
-      expect(verdictOf(await verify(), TEA)).toMatchObject({
+      expect(findVerdict(await verify(), TEA)).toMatchObject({
         versions: 3,
         intact: false,
         brokenAt: 2,
@@ -54,7 +54,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       const changed = await suite.store.versions({ slot: TEA, after: 0, limit: 10 })
       expect(changed.map(({ value }) => value)).toEqual(['one', 'three'])
       expect(await write({ value: 'four' })).toMatchObject({ version: 4 })
-      expect(verdictOf(await verify(), TEA)).toMatchObject({ versions: 4, brokenAt: 2 })
+      expect(findVerdict(await verify(), TEA)).toMatchObject({ versions: 4, brokenAt: 2 })
     })
 
     it.each([
@@ -70,7 +70,7 @@ export function describeProofs(suite: RecordStoreFixture): void {
       await write()
       await write({ staleAfter: '2027-01-01T00:00:00Z', priority: 1, language: 'de' })
       await tamper(TEA, 2, (entry) => entry.replace(was, is))
-      expect(verdictOf(await verify(), TEA)).toMatchObject({ intact: false, brokenAt: 2 })
+      expect(findVerdict(await verify(), TEA)).toMatchObject({ intact: false, brokenAt: 2 })
       expect(await suite.store.latest(TEA)).toEqual({ kind: 'broken', version: 2 })
     })
   })

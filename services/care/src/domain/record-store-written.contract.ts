@@ -64,11 +64,11 @@ export function describeWritten(suite: RecordStoreFixture): void {
           async (steps) => {
             let behind = (await written({ limit: 9_999 })).at(-1)
             const expected: string[] = []
-            const told: string[] = []
+            const heard: string[] = []
             const page = async (limit: number) => {
               const versions = await written({ behind, limit })
               behind = versions.at(-1) ?? behind
-              told.push(...names(versions))
+              heard.push(...names(versions))
             }
             for (const [domain, limit] of steps) {
               const { patient, version } = await suite.write({ domain })
@@ -76,7 +76,7 @@ export function describeWritten(suite: RecordStoreFixture): void {
               if (limit > 0) await page(limit)
             }
             await page(99)
-            expect(told).toEqual(expected)
+            expect(heard).toEqual(expected)
           },
         ),
         { numRuns: 10 },

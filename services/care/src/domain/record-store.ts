@@ -82,7 +82,7 @@ export type ChangedChain = Omit<ChainHead, 'writtenAt' | 'priority' | 'language'
 }
 
 export type NamesQuery = {
-  readonly of: 'patient' | 'domain'
+  readonly nameKind: 'patient' | 'domain'
   readonly reach: readonly Reach[]
   /** A record name, or nothing. */
   readonly prefix: string

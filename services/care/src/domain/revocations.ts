@@ -21,7 +21,7 @@ export async function watchRevocations(
   const untilSecondsBySub = new Map<string, number>()
   const watched = await watchAdded({
     ...watch,
-    nameOf: ({ jti }) => jti,
+    toName: ({ jti }) => jti,
     onAdded: async (rows) => {
       for (const { jti, at } of rows) {
         const sub = principalIn(jti)

@@ -14,10 +14,10 @@ const SCOPE_BY_AUDIENCE: Readonly<Record<Audience, string>> = {
 /** Not those of the wire, whose schemas a browser does not load. */
 const AUDIENCES = Object.keys(SCOPE_BY_AUDIENCE) as readonly Audience[]
 
-export const scopeOf = (audience: Audience): string => SCOPE_BY_AUDIENCE[audience]
+export const audienceScope = (audience: Audience): string => SCOPE_BY_AUDIENCE[audience]
 
 /** Those of them that read. */
-export const READ_SCOPES = AUDIENCES.map(scopeOf)
+export const READ_SCOPES = AUDIENCES.map(audienceScope)
 
 /** The caller, by a verified token. */
 export type Principal = {
@@ -35,19 +35,19 @@ const WRITE_SCOPE = 'care.write'
 export type Reach = Pick<ChainSlot, 'audience'> & Partial<Pick<ChainSlot, 'patient'>>
 
 /** The patient that a scope `<scope>:<patient>` names, percent-encoded there (C24). */
-function patientOf(granted: string, scope: string): string | undefined {
+function readPatient(granted: string, scope: string): string | undefined {
   if (!granted.startsWith(`${scope}:`)) return undefined
   const name = normalName(decodeName(granted.slice(scope.length + 1)) ?? '')
   return isWritableName(name) ? name : undefined
 }
 
 const covers = (scopes: readonly string[], scope: string, patient: string): boolean =>
-  scopes.some((granted) => granted === scope || patientOf(granted, scope) === normalName(patient))
+  scopes.some((granted) => granted === scope || readPatient(granted, scope) === normalName(patient))
 
 /** Whether a scope is one of this service's, for everybody or for one patient. */
 export const isCareScope = (text: string): boolean =>
   !text.includes(' ') &&
-  CARE_SCOPES.some((scope) => text === scope || patientOf(text, scope) !== undefined)
+  CARE_SCOPES.some((scope) => text === scope || readPatient(text, scope) !== undefined)
 
 /** What a scope is called here: a provider may call it `api://care/care.read.user` (C41). */
 export const bareScope = (name: string): string => name.slice(name.lastIndexOf('/') + 1)
@@ -97,16 +97,16 @@ export function mayPublish(
 /** Whether these scopes may write anybody's records. */
 export function isWriter(scopes: readonly string[]): boolean {
   return scopes.some(
-    (granted) => granted === WRITE_SCOPE || patientOf(granted, WRITE_SCOPE) !== undefined,
+    (granted) => granted === WRITE_SCOPE || readPatient(granted, WRITE_SCOPE) !== undefined,
   )
 }
 
 /** Everything that these scopes read. A scope without a patient covers all (C24). */
-export function reachOf(scopes: readonly string[]): readonly Reach[] {
+export function readReach(scopes: readonly string[]): readonly Reach[] {
   return AUDIENCES.flatMap((audience): readonly Reach[] => {
     const scope = SCOPE_BY_AUDIENCE[audience]
     if (scopes.includes(scope)) return [{ audience }]
-    const patients = scopes.map((granted) => patientOf(granted, scope))
+    const patients = scopes.map((granted) => readPatient(granted, scope))
     return [...new Set(patients)]
       .filter((patient) => patient !== undefined)
       .map((patient) => ({ audience, patient }))
@@ -117,7 +117,7 @@ export function reachOf(scopes: readonly string[]): readonly Reach[] {
 export function isOfHousehold(scopes: readonly string[]): boolean {
   return (
     CARE_SCOPES.every((scope) => !scopes.includes(scope)) &&
-    CARE_SCOPES.some((scope) => scopes.some((granted) => patientOf(granted, scope) !== undefined))
+    CARE_SCOPES.some((scope) => scopes.some((granted) => readPatient(granted, scope) !== undefined))
   )
 }
 

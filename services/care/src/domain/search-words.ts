@@ -43,14 +43,14 @@ function split(text: string): {
 }
 
 /** The words of a query, each once. */
-export function wordsOf(text: string): readonly SearchWord[] {
+export function splitWords(text: string): readonly SearchWord[] {
   const { runs, words } = split(text)
   const all = [...words.flatMap(wordParts), ...runs.map(runParts)]
   return [...new Map(all.map((word) => [word.join(' '), word] as const)).values()]
 }
 
 /** What a text is found by: the parts of its words, and the single signs of its runs. */
-export function partsOf(text: string): readonly string[] {
+export function splitParts(text: string): readonly string[] {
   const { runs, words } = split(text)
   const ofRuns = runs.flatMap((run) => [...runParts(run), ...Array.from(run)])
   return [...new Set([...words.flatMap(wordParts).flat(), ...ofRuns])]

@@ -138,9 +138,9 @@ export function describeSessionStore(
     })
 
     it('C5: where others open sessions too, a principal has no more than it may', async () => {
-      const asked = [1, 2, 3].map((number) => commit(opened(number, {}, 2)))
+      const requested = [1, 2, 3].map((number) => commit(opened(number, {}, 2)))
       const third = under.store.isShared ? 'too-many' : 'done'
-      const kinds = (await Promise.all(asked)).map(({ kind }) => kind)
+      const kinds = (await Promise.all(requested)).map(({ kind }) => kind)
       expect(kinds).toEqual(['done', 'done', third])
       expect(await commit(opened(4, { sub: 'other' }, 2))).toMatchObject({ kind: 'done' })
       expect(await left()).toHaveLength(under.store.isShared ? 3 : 4)

@@ -28,14 +28,14 @@ describe('C29: of several processes', () => {
   const give = (name: string): void => {
     ;[holder, epoch] = [name, epoch + 1]
   }
-  const leaseOf = (name: string): Pick<Lease, 'epoch' | 'require'> => ({
+  const makeLease = (name: string): Pick<Lease, 'epoch' | 'require'> => ({
     epoch: () => (holder === name ? epoch : undefined),
     require: async (_query, mine) => {
       if (mine !== epoch) throw new Error('another process took the lease')
     },
   })
   const start = async (name: string): Promise<UnheardCorrections> => {
-    const lease = leaseOf(name)
+    const lease = makeLease(name)
     const unheard = createSharedUnheard({
       clock,
       lease,

@@ -46,7 +46,7 @@ export function agreedNumber(
   const tables = own?.isWhole === true ? [own.numbers] : [own?.numbers, ...others]
   const findForms = (written: string) =>
     tables.map((table) => table && lookUp(table, written)).find((forms) => forms !== undefined)
-  const formOf = (written: string): string | null | undefined => {
+  const pluralForm = (written: string): string | null | undefined => {
     const forms = findForms(written)
     if (forms === undefined) return own?.isWhole === true ? null : ''
     if (typeof forms === 'string') return forms
@@ -56,12 +56,15 @@ export function agreedNumber(
   const isWhole = Number.isInteger(number.value)
   // A decimal is read digit by digit.
   if (!isWhole && !number.written.includes('/')) return number.said
-  if (own?.isWhole === true && isWhole) return inParts(number.value, formOf)
-  const form = formOf(number.written)
+  if (own?.isWhole === true && isWhole) return inParts(number.value, pluralForm)
+  const form = pluralForm(number.written)
   if (form === null || form === undefined) return undefined
   if (form !== '') return form
   const isListed = findForms(number.written) !== undefined
-  return isWhole && !isListed && rules.isLastDigitCounted === true && hasForms(number.value, formOf)
+  return isWhole &&
+    !isListed &&
+    rules.isLastDigitCounted === true &&
+    hasForms(number.value, pluralForm)
     ? undefined
     : number.said
 }
@@ -69,18 +72,18 @@ export function agreedNumber(
 type FormOf = (written: string) => string | null | undefined
 
 /** `dwudziestu pięciu`; undefined if a part has no form. */
-export function inParts(value: number, formOf: FormOf): string | undefined {
+export function inParts(value: number, findForm: FormOf): string | undefined {
   const below = value % 100
   const parts = [value - below, ...(below > 20 ? [below - (below % 10), below % 10] : [below])]
-  const said = parts.filter((part) => part > 0).map((part) => formOf(String(part)))
+  const said = parts.filter((part) => part > 0).map((part) => findForm(String(part)))
   return value > 0 && said.every((form) => typeof form === 'string' && form !== '')
     ? said.join(' ')
     : undefined
 }
 
 /** Whether a part of a large number changes: `21`, `250`. */
-function hasForms(value: number, formOf: FormOf): boolean {
+function hasForms(value: number, toForm: FormOf): boolean {
   const parts = [value % 10, value % 100, (value % 1_000) - (value % 100)]
   const others = parts.filter((part) => part > 0 && part !== value)
-  return value > 20 && others.some((part) => (formOf(String(part)) ?? '') !== '')
+  return value > 20 && others.some((part) => (toForm(String(part)) ?? '') !== '')
 }

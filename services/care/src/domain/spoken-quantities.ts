@@ -252,7 +252,7 @@ export class QuantityReader {
     )
     if (words === undefined) return undefined
     if (half !== undefined) return { said: words.text + half.said, end: half.end }
-    const part = this.#partOf(last, thing.counted, text.slice(end).trimStart())
+    const part = this.#joinPart(last, thing.counted, text.slice(end).trimStart())
     if (thing.unit === undefined)
       return { said: words.text + part, end: part === '' ? end : end + 1 }
     const isRange = amount.first !== undefined && amount.isProduct !== true
@@ -269,7 +269,7 @@ export class QuantityReader {
     if (isAlone && last.value === 1 && !words.isWhole && isOther) return undefined
     const said = words.isWhole
       ? words.text
-      : `${words.text}${this.#partOf(last, thing.counted, name) || ' '}${name}`
+      : `${words.text}${this.#joinPart(last, thing.counted, name) || ' '}${name}`
     return text[unitEnd - 1] === '.'
       ? endAbbreviation(text, { said, end: unitEnd })
       : endShortened(text, { said, end: unitEnd })
@@ -293,11 +293,12 @@ export class QuantityReader {
   }
 
   /** `un quart de`: between a fraction and what it is of, unless that stands there already. */
-  #partOf({ written }: ReadNumber, counted: Counted, name: string): string {
-    const { partOf: [of = '', ofVowel = of] = [] } = this.#rules
-    if (of === '' || !/^[1-9]\/[^2]/.test(written) || typeof counted === 'string') return ''
+  #joinPart({ written }: ReadNumber, counted: Counted, name: string): string {
+    const { partOf: [preposition = '', ofVowel = preposition] = [] } = this.#rules
+    if (preposition === '' || !/^[1-9]\/[^2]/.test(written) || typeof counted === 'string')
+      return ''
     const isVowel = /^[aeiouyhéèêàâœ]/iu.test(name)
-    return isVowel && ofVowel.endsWith('’') ? ` ${ofVowel}` : ` ${of} `
+    return isVowel && ofVowel.endsWith('’') ? ` ${ofVowel}` : ` ${preposition} `
   }
 
   /** `un comprimé et demi`. */

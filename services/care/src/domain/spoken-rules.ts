@@ -168,11 +168,11 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
   return pattern.exec(text) ?? undefined
 }
 
-export const primaryOf = (language: string): string => language.replace(/-.*/s, '')
+export const primaryLanguage = (language: string): string => language.replace(/-.*/s, '')
 
 /** Whether a region has the mark between thousands (CLDR): 1.500 is one and a half in Switzerland and in Mexico. */
 const groupsBy = (language: string, group: string): boolean =>
-  primaryOf(language) === language ||
+  primaryLanguage(language) === language ||
   !/[.,]/.test(group) ||
   new Intl.NumberFormat(language, { useGrouping: 'always' })
     .formatToParts(1_000)
@@ -180,7 +180,7 @@ const groupsBy = (language: string, group: string): boolean =>
 
 /** The rules of a language in its region; undefined if there are none. */
 export function rulesFor(language: string): SpokenRules | undefined {
-  const rules = RULES.get(primaryOf(language))
+  const rules = RULES.get(primaryLanguage(language))
   return rules && !groupsBy(language, rules.group) ? { ...rules, group: '' } : rules
 }
 
@@ -244,7 +244,7 @@ const TIME_UNIT =
 const INTEGER = '(?:0|[1-9]\\d{0,5})'
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 const sticky = (pattern: string): RegExp => new RegExp(pattern, 'uy')
-const oneOf = (keys: readonly string[]): string =>
+const alternatives = (keys: readonly string[]): string =>
   keys.length === 0
     ? '(?!)'
     : keys
@@ -265,8 +265,8 @@ function measuredThings(rules: SpokenRules): string {
   const things = Object.values(rules.nouns)
     .flatMap((starts) => starts.map((start) => start.replace('$', '')))
     .filter((start) => !ofTime.some((name) => name.startsWith(start)))
-  const isNamed = oneOf(measures.filter((name) => name !== ''))
-  return `(?:${isNamed})(?![\\p{L}\\p{M}])|${oneOf(things)}`
+  const isNamed = alternatives(measures.filter((name) => name !== ''))
+  return `(?:${isNamed})(?![\\p{L}\\p{M}])|${alternatives(things)}`
 }
 
 /** How a noun of dosing begins, the longest way first, and what numbers agree with there. */
@@ -277,7 +277,7 @@ function compileNouns({ nouns }: SpokenRules) {
       all.map((start) => [start.replace('$', ''), kind] as const),
     ),
   )
-  return { kinds, noun: sticky(oneOf(starts).replaceAll('\\$', "(?![\\p{L}\\p{M}’'])")) }
+  return { kinds, noun: sticky(alternatives(starts).replaceAll('\\$', "(?![\\p{L}\\p{M}’'])")) }
 }
 
 export type CompiledRules = ReturnType<typeof compileRules>
@@ -305,7 +305,7 @@ export function compileRules(rules: SpokenRules) {
     units,
   } = rules
   const marks = `[${escaped(decimal.marks)}]`
-  const fraction = `(?<fraction>${oneOf(Object.keys(fractions)).replaceAll('\\/', '[/⁄]')})`
+  const fraction = `(?<fraction>${alternatives(Object.keys(fractions)).replaceAll('\\/', '[/⁄]')})`
   const grouped = group === '' ? '(?!)' : `[1-9]\\d{0,2}(?:${escaped(group)}\\d{3})+`
   // Three decimals behind another number than 0 may be meant as thousands.
   const part = `0${marks}\\d{1,4}|[1-9]\\d{0,5}${marks}\\d{1,2}`
@@ -322,25 +322,29 @@ export function compileRules(rules: SpokenRules) {
     goesOn: new RegExp(`^(?: ?${marks})? ?\\p{N}`, 'u'),
     clock: sticky(`([01]?\\d|2[0-3])[${timeMarks}]([0-5]\\d)(?![\\d:])`),
     dottedClock: sticky(
-      timeDot ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${oneOf(afterTime)})(?!\\p{L}))` : '(?!)',
+      timeDot
+        ? `([01]?\\d|2[0-3])\\.([0-5]\\d)(?= ?(?:${alternatives(afterTime)})(?!\\p{L}))`
+        : '(?!)',
     ),
     minutes: new RegExp(`^(?:1?[1-9]|10|2[0-3])${marks}[0-5]\\d(?!\\d)`, 'u'),
     measure: new RegExp(` ?(?:[%٪]|${measured})`, 'iuy'),
-    ordinal: sticky(`(?:${oneOf(ordinals)})(?![\\p{L}\\p{N}])`),
-    afterTime: sticky(` (?:${oneOf(afterTime)})(?!\\p{L})`),
-    joint: sticky(` (?:${oneOf(joints)}) \\d[\\d.,/]*`),
+    ordinal: sticky(`(?:${alternatives(ordinals)})(?![\\p{L}\\p{N}])`),
+    afterTime: sticky(` (?:${alternatives(afterTime)})(?!\\p{L})`),
+    joint: sticky(` (?:${alternatives(joints)}) \\d[\\d.,/]*`),
     dash: sticky(' ?[-–—] ?(?=\\d)'),
     by: sticky(' ?[x×✕*] ?(?=\\d)'),
     times: sticky(
-      `(?: ?[x×✕]|${oneOf(timesSuffixes)})(?:(?=$|[ ,.;)\\n/])(?! ?\\d)|(?=\\p{L}{4}))`,
+      `(?: ?[x×✕]|${alternatives(timesSuffixes)})(?:(?=$|[ ,.;)\\n/])(?! ?\\d)|(?=\\p{L}{4}))`,
     ),
-    dayHalf: sticky(` ?(${oneOf(Object.keys(dayHalves))})(?!\\p{L})`),
+    dayHalf: sticky(` ?(${alternatives(Object.keys(dayHalves))})(?!\\p{L})`),
     percent: sticky(' ?[%٪]'),
-    unit: sticky(` ?(${oneOf(Object.keys(units))})(?![\\p{L}\\p{M}\\p{N}])`),
+    unit: sticky(` ?(${alternatives(Object.keys(units))})(?![\\p{L}\\p{M}\\p{N}])`),
     dotted: sticky(
       '(?:\\p{L}\\.)+\\p{L}(?![\\p{L}\\p{M}\\p{N}.])|\\p{L}{1,2}\\. ?(?:\\p{L}{1,4}\\. ?)+(?!\\p{L}\\.)',
     ),
-    title: sticky(`(${oneOf(Object.keys(beforeNames))})\\.(?: (?:d[eu] |d[’'])?(\\p{Lu}\\p{L}+))?`),
+    title: sticky(
+      `(${alternatives(Object.keys(beforeNames))})\\.(?: (?:d[eu] |d[’'])?(\\p{Lu}\\p{L}+))?`,
+    ),
     // `Dott.ssa`.
     inflected: sticky('\\p{L}{2,}\\.\\p{L}+(?![\\p{L}\\p{M}.])'),
     word: sticky(`[’']?\\p{L}[\\p{L}\\p{M}]*(?:${apostrophes}\\p{L}[\\p{L}\\p{M}]*)*`),

@@ -16,7 +16,7 @@ import {
   lastWord,
   lookUp,
   matchAt,
-  primaryOf,
+  primaryLanguage,
   rulesFor,
   type SpokenRules,
   saysTwice,
@@ -203,8 +203,8 @@ const readers = new Map<string, SentenceReader>()
 export function spokenWords(text: string, language: string): string | undefined {
   const rules = rulesFor(language)
   if (rules === undefined) return undefined
-  const key = primaryOf(language) + rules.group
-  const reader = readers.get(key) ?? new SentenceReader(primaryOf(language), rules)
+  const key = primaryLanguage(language) + rules.group
+  const reader = readers.get(key) ?? new SentenceReader(primaryLanguage(language), rules)
   readers.set(key, reader)
   return reader.read(evenText(text))
 }

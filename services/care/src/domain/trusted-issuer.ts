@@ -94,7 +94,7 @@ function listScopes(claims: Claims, issuer: TrustedIssuer): readonly string[] {
   return texts.map((text) => ownScope(text, issuer)).filter(isCareScope)
 }
 
-function scopesOf(claims: Claims, issuer: TrustedIssuer): readonly string[] {
+function readScopes(claims: Claims, issuer: TrustedIssuer): readonly string[] {
   const { grants } = issuer
   const scopes = listScopes(claims, issuer)
   if (grants === undefined) return scopes
@@ -174,6 +174,6 @@ export function ownClaims(
     name: claims['name'],
     // Entra's and Okta's older names for it come last.
     client_id: claims['client_id'] ?? claims['azp'] ?? claims['appid'] ?? claims['cid'],
-    scope: scopesOf(claims, issuer).join(' '),
+    scope: readScopes(claims, issuer).join(' '),
   }
 }

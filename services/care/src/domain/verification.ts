@@ -75,7 +75,7 @@ type VerifyRun =
 export type ChainVerifier = ReturnType<typeof createChainVerifier>
 
 export function createChainVerifier(deps: VerifierDeps) {
-  const { clock, countProcesses = () => 1, isoOf, rests, restOfReaders, store } = deps
+  const { clock, countProcesses = () => 1, toIso, rests, restOfReaders, store } = deps
   const turns = { visitors: createTurns(rests.user), readers: createTurns(restOfReaders) }
   const reports = { visitors: 0, readers: 0 }
   let runs = 0
@@ -88,12 +88,12 @@ export function createChainVerifier(deps: VerifierDeps) {
   }
   const replayOne = async (slot: NamedChain, rest: Rest): Promise<ReplayedChain | undefined> => {
     onReplay()
-    const checkedAt = isoOf(clock.unixMs())
+    const checkedAt = toIso(clock.unixMs())
     for await (const chain of store.verify({ audiences: [slot.audience], slot, rest }))
       return { chain, checkedAt }
     return undefined
   }
-  const partsOf = async (
+  const countParts = async (
     audience: Audience,
     { isAnonymous, reach }: Omit<VerifyQuery, 'slot'>,
   ): Promise<VerifyReport['parts']> => {
@@ -123,7 +123,7 @@ export function createChainVerifier(deps: VerifierDeps) {
           reach.some(({ audience }) => audience === each),
         )
         const parts = await Promise.all(
-          audiences.map((audience) => partsOf(audience, { isAnonymous, reach })),
+          audiences.map((audience) => countParts(audience, { isAnonymous, reach })),
         )
         return { kind: 'report', report: { parts: parts.flat(), store, turn: take } }
       } finally {

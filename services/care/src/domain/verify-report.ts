@@ -38,7 +38,7 @@ export const atRestLine = (sealKeyId: string | undefined): string =>
     : `sealed at rest with ${SEAL_ALGORITHM} under key ${sealKeyId}, each value bound to patient|domain|version|audience`
 
 /** When the oldest replay of a report began, and how old that may be. */
-function ageOf({ parts }: VerifyReport) {
+function reportAge({ parts }: VerifyReport) {
   const checkedAt = parts.map((part) => part.checkedAt).toSorted()[0] ?? ''
   const intervals = parts.flatMap(({ intervalMs }) => intervalMs ?? [])
   const replayIntervalSeconds =
@@ -58,7 +58,7 @@ const LISTS: {
     before: ',',
   },
   receipts: { write: (uri, { receipt }) => JSON.stringify({ uri, ...receipt }), before: ',' },
-  lines: { write: (uri, { verdict }) => lineOf({ uri, ...verdict }), before: '' },
+  lines: { write: (uri, { verdict }) => formatLine({ uri, ...verdict }), before: '' },
 }
 
 const NO_COUNTS: ReportCounts = {
@@ -88,7 +88,7 @@ type NamedVerdict = {
   readonly oldName?: true | undefined
 }
 
-const oldNameOf = (slot: NamedChain): true | undefined => (isNamedAsToday(slot) ? undefined : true)
+const isOldName = (slot: NamedChain): true | undefined => (isNamedAsToday(slot) ? undefined : true)
 
 function writePage(list: ReportList, chains: readonly NamedVerdict[]): Omit<ReportPage, 'last'> {
   const { before, write } = LISTS[list]
@@ -103,7 +103,7 @@ function writePage(list: ReportList, chains: readonly NamedVerdict[]): Omit<Repo
 }
 
 /** The pages of a list, in each part those that were kept, and the others anew. */
-async function* pagesOf(
+async function* writePages(
   { parts, store, turn }: VerifyReport,
   list: ReportList,
 ): AsyncGenerator<Omit<ReportPage, 'last'>> {
@@ -125,7 +125,7 @@ async function* pagesOf(
             const chain = verdicts.get(number)
             return chain === undefined
               ? []
-              : [{ uri: chainUri(slot), chain, oldName: oldNameOf(slot) }]
+              : [{ uri: chainUri(slot), chain, oldName: isOldName(slot) }]
           })
           const last = chains.length < PAGE_CHAINS ? undefined : chains.at(-1)?.number
           const written = { ...writePage(list, found), last }
@@ -150,7 +150,7 @@ async function* listed(
   counts: ReportCounts,
 ): AsyncGenerator<Buffer> {
   let isFirst = true
-  for await (const page of pagesOf(report, list)) {
+  for await (const page of writePages(report, list)) {
     for (const name of Object.keys(NO_COUNTS) as (keyof ReportCounts)[])
       counts[name] += page.counts[name]
     if (page.bytes.length === 0) continue
@@ -165,7 +165,7 @@ export async function* verifyJson(
   { atRest, resource }: ReportPlace,
 ): AsyncGenerator<string | Buffer> {
   const counts = { ...NO_COUNTS }
-  const head = JSON.stringify({ resource, ...ageOf(report), atRest })
+  const head = JSON.stringify({ resource, ...reportAge(report), atRest })
   yield `${head.slice(0, -1)},"chains":[`
   yield* listed(report, 'chains', counts)
   yield '],"receipts":['
@@ -175,7 +175,7 @@ export async function* verifyJson(
   yield `],${JSON.stringify(end).slice(1)}`
 }
 
-function lineOf({ uri, versions, intact, brokenAt, erased }: ChainVerdict): string {
+function formatLine({ uri, versions, intact, brokenAt, erased }: ChainVerdict): string {
   const gone = erased === undefined ? '' : `, ${erased} erased: values gone, leaves hold`
   const end = brokenAt === undefined ? gone : `, broken at version ${brokenAt}`
   return `${intact ? 'INTACT' : 'BROKEN'} ${uri} ${versions} version(s)${end}\n`
@@ -198,7 +198,7 @@ export async function* verifyText(
   place: ReportPlace,
 ): AsyncGenerator<string | Buffer> {
   const counts = { ...NO_COUNTS }
-  const { checkedAt, replayIntervalSeconds: seconds } = ageOf(report)
+  const { checkedAt, replayIntervalSeconds: seconds } = reportAge(report)
   yield textHead(
     place,
     checkedAt + (seconds === undefined ? '' : ` (replayed at least every ${seconds} s)`),
@@ -217,7 +217,7 @@ export function chainJson({ chain }: ReplayedChain): string {
   return JSON.stringify({
     uri,
     ...verdict,
-    oldName: oldNameOf(chain.slot),
+    oldName: isOldName(chain.slot),
     atRest: { uri, ...receipt },
   } satisfies ChainPayload)
 }
@@ -225,7 +225,7 @@ export function chainJson({ chain }: ReplayedChain): string {
 /** The plain text of it. */
 export function chainText({ chain, checkedAt }: ReplayedChain, place: ReportPlace): string {
   const { bytes, counts } = writePage('lines', [
-    { uri: chain.receipt.uri, chain: keptChain(chain), oldName: oldNameOf(chain.slot) },
+    { uri: chain.receipt.uri, chain: keptChain(chain), oldName: isOldName(chain.slot) },
   ])
   return textHead(place, checkedAt) + bytes.toString() + textEnd(counts)
 }

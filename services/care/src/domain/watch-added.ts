@@ -8,21 +8,21 @@ const LOOK_MS = 1_000
 export async function watchAdded<Item>(watch: {
   readonly clock: { after(ms: number, run: () => void): () => void }
   readonly read: () => Promise<readonly Item[]>
-  readonly nameOf: (item: Item) => string
+  readonly toName: (item: Item) => string
   /** Called once for each item. */
   readonly onAdded?: (items: readonly Item[]) => Promise<void>
   /** A later look failed; it is tried again. */
   readonly onProblem: (error: unknown) => void
 }): Promise<{ has(name: string): boolean; close(): void }> {
-  const { clock, nameOf, onAdded, onProblem, read } = watch
+  const { clock, toName, onAdded, onProblem, read } = watch
   const known = new Set<string>()
   let isClosed = false
   let cancel: (() => void) | undefined
   const look = async (): Promise<void> => {
-    const added = (await read()).filter((item) => !known.has(nameOf(item)))
+    const added = (await read()).filter((item) => !known.has(toName(item)))
     if (added.length === 0 || isClosed) return
     await onAdded?.(added)
-    for (const item of added) known.add(nameOf(item))
+    for (const item of added) known.add(toName(item))
   }
   const lookAgain = (): void => {
     cancel = clock.after(LOOK_MS, () => {

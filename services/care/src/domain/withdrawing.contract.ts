@@ -11,9 +11,9 @@ export function describeWithdrawing(suite: RecordStoreFixture): void {
   const { write } = suite
   const listed = async () =>
     (await suite.store.heads({ reach: EVERYONE, limit: 9 })).map(({ domain }) => domain)
-  const named = (of: 'patient' | 'domain', patient?: string) =>
+  const named = (options: 'patient' | 'domain', patient?: string) =>
     suite.store.names({
-      of,
+      nameKind: options,
       prefix: '',
       reach: [{ audience: 'user', ...(patient && { patient }) }],
       limit: 9,

@@ -3,7 +3,7 @@
  * what was erased has none left here. A query costs what its words find, not what the store holds.
  */
 import type { ChainSlot } from '../wire/record-uri.ts'
-import { partsOf, type SearchWord } from './search-words.ts'
+import { type SearchWord, splitParts } from './search-words.ts'
 
 /** From this length on, words that begin alike match: medication, medications. */
 const STEM_CHARS = 4
@@ -36,7 +36,7 @@ function placeIn<Item extends number | string>(list: readonly Item[], item: Item
 /** Records that hold a part, and what that counts. */
 type Holders = { readonly numbers: readonly number[]; readonly weight: number }
 
-const countOf = (holders: readonly Holders[]): number =>
+const countHolders = (holders: readonly Holders[]): number =>
   holders.reduce((sum, { numbers }) => sum + numbers.length, 0)
 
 /** Those of some numbers that are among others. */
@@ -81,7 +81,7 @@ export class WordIndex {
     const known = this.#numbers.get(nameSlot(slot))
     this.remove(slot)
     const number = known ?? (this.#last += 1)
-    const texts = [...partsOf(`${patient} ${domain}`).map(inName), ...partsOf(value)]
+    const texts = [...splitParts(`${patient} ${domain}`).map(inName), ...splitParts(value)]
     this.#numbers.set(nameSlot(slot), number)
     this.#entries.set(number, { slot, parts: texts.map((text) => this.#hold(text, number)) })
     this.#byPatient.set(patient, (this.#byPatient.get(patient) ?? new Set()).add(number))
@@ -110,7 +110,7 @@ export class WordIndex {
   ): readonly { readonly slot: ChainSlot; readonly score: number }[] {
     const wanted = words
       .map((word) => word.map((part) => this.#alike(part)))
-      .map((parts) => ({ parts, count: Math.min(...parts.map(countOf)) }))
+      .map((parts) => ({ parts, count: Math.min(...parts.map(countHolders)) }))
       .filter(({ count }) => count > 0)
       .toSorted((left, right) => left.count - right.count)
     const found = new Set<number>(patient === undefined ? [] : this.#byPatient.get(patient))
@@ -118,7 +118,8 @@ export class WordIndex {
       for (const { count, parts } of wanted) {
         // Common words rank what rarer ones found.
         if (found.size > (count > LOOKED_MAX ? 0 : LOOKED_MAX)) break
-        const rarest = parts.toSorted((left, right) => countOf(left) - countOf(right))[0] ?? []
+        const rarest =
+          parts.toSorted((left, right) => countHolders(left) - countHolders(right))[0] ?? []
         for (const { numbers } of rarest)
           for (const number of numbers.slice(-LOOKED_MAX)) found.add(number)
       }

@@ -15,12 +15,12 @@ const CONTROLS = [
   ...Array.from({ length: 4 }, (_, at) => 0x20_66 + at),
 ].map((code) => String.fromCodePoint(code))
 
-const languageOf = (language: unknown, byDefault?: string) => {
+const readLanguage = (language: unknown, byDefault?: string) => {
   const fields = readWriteFields({ ...body, language }, undefined, byDefault)
   return fields.kind === 'valid' ? fields.record.language : 'invalid'
 }
 
-const audienceOf = (audience: unknown) => {
+const readAudience = (audience: unknown) => {
   const fields = readWriteFields({ ...body, audience })
   return fields.kind === 'valid' ? fields.record.audience : 'invalid'
 }
@@ -40,7 +40,7 @@ describe('POST /write fields', () => {
   })
 
   test('audience: assistant gives an internal record; anything else or absent is user', () => {
-    expect(audienceOf('assistant')).toBe('assistant')
+    expect(readAudience('assistant')).toBe('assistant')
     for (const other of [
       'user',
       undefined,
@@ -52,19 +52,19 @@ describe('POST /write fields', () => {
       {},
       ['assistant'],
     ])
-      expect(audienceOf(other)).toBe('user')
+      expect(readAudience(other)).toBe('user')
   })
 
   test('C37: language: a BCP 47 tag in its canonical spelling; by default the service’s, if that has one', () => {
-    expect(languageOf(undefined)).toBeUndefined()
-    expect(languageOf(null, 'de')).toBe('de')
-    for (const [given, stored] of [
+    expect(readLanguage(undefined)).toBeUndefined()
+    expect(readLanguage(null, 'de')).toBe('de')
+    for (const [input, stored] of [
       ['de', 'de'],
       ['PT-br', 'pt-BR'],
       ['zh-hant-tw', 'zh-Hant-TW'],
       ['und', 'und'],
     ])
-      expect(languageOf(given, 'fr')).toBe(stored)
+      expect(readLanguage(input, 'fr')).toBe(stored)
     for (const wrong of [
       '',
       'de_DE',
@@ -78,8 +78,8 @@ describe('POST /write fields', () => {
       {},
       ['de'],
     ])
-      expect([wrong, languageOf(wrong, 'fr')]).toEqual([wrong, 'invalid'])
-    expect(languageOf(`de-${'x'.repeat(40)}`)).toBe('invalid')
+      expect([wrong, readLanguage(wrong, 'fr')]).toEqual([wrong, 'invalid'])
+    expect(readLanguage(`de-${'x'.repeat(40)}`)).toBe('invalid')
   })
 
   test('authorId: required on the HMAC path; on the bearer path defaults to the token sub', () => {

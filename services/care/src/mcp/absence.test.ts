@@ -53,17 +53,17 @@ const givesUp = ({ message }: Error): boolean => message.startsWith('Maximum rec
 
 async function connectFirst(url: URL): Promise<Host> {
   const client = new sdk1.Client({ name: 'host', version: '1' })
-  const told: string[] = []
+  const messages: string[] = []
   let hasGivenUp = false
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
-    told.push(params.uri)
+    messages.push(params.uri)
   })
   Object.assign(client, { onerror: (error: Error) => (hasGivenUp ||= givesUp(error)) })
   await client.connect(
     new sdk1Http.StreamableHTTPClientTransport(url, { requestInit: requestInit() }),
   )
   return {
-    told,
+    told: messages,
     hasGivenUp: () => hasGivenUp,
     read: async () => valueOf(await client.readResource({ uri: TEA })),
     subscribe: () => client.subscribeResource({ uri: TEA }),

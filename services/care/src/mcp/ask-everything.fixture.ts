@@ -81,10 +81,10 @@ export function forbiddenTo(place: string, domain: string): readonly (readonly [
   const at = (path: string) => ({ uri: `${place}/${path}` })
   const cursor = (path: string) => Buffer.from(at(path).uri).toString('base64url')
   const template = { type: 'ref/resource', uri: `${scheme}://{patient}/{domain}/{version}` }
-  const complete = (name: string, given: object) =>
+  const complete = (name: string, input: object) =>
     [
       'completion/complete',
-      { ref: template, argument: { name, value: '' }, context: { arguments: given } },
+      { ref: template, argument: { name, value: '' }, context: { arguments: input } },
     ] as const
   return [domain, 'nothing'].flatMap((path) => [
     ...['', '/1', '/v2', '/99'].flatMap(

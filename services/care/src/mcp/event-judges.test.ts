@@ -14,17 +14,17 @@ const on = useEvents()
 const sentence = (value: string, patient = 'ann') => on.write({ patient, value })
 
 function memoryStore(): McpEventStore & { readonly kept: Map<string, McpEventSubscription> } {
-  const kept = new Map<string, McpEventSubscription>()
+  const stored = new Map<string, McpEventSubscription>()
   return {
-    kept,
-    get: async (key) => kept.get(key),
-    getById: async (id) => [...kept.values()].find((each) => each.id === id),
-    set: async (each) => void kept.set(each.key, each),
+    kept: stored,
+    get: async (key) => stored.get(key),
+    getById: async (id) => [...stored.values()].find((each) => each.id === id),
+    set: async (each) => void stored.set(each.key, each),
     update: async (key, patch) => {
-      const each = kept.get(key)
-      if (each !== undefined) kept.set(key, { ...each, ...patch })
+      const each = stored.get(key)
+      if (each !== undefined) stored.set(key, { ...each, ...patch })
     },
-    delete: async (key) => void kept.delete(key),
+    delete: async (key) => void stored.delete(key),
   }
 }
 
@@ -50,7 +50,7 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const authorization = `Bearer ${on.tokenOf('care.read.user', 'judge')}`
+  const authorization = `Bearer ${on.issueTokenFor('care.read.user', 'judge')}`
   const client = await createMCPClient({
     transport: { type: 'http', url: `${on.care.url}/mcp/2026-07-28`, headers: { authorization } },
     experimental_events: { store },
@@ -65,8 +65,8 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
     allowInsecureLocalhost: true,
   } as const
   const args = { patient: 'ann' }
-  const asked = { name: 'care.record.revised', arguments: args, delivery }
-  const { id, truncated } = await events.subscribe(asked)
+  const requested = { name: 'care.record.revised', arguments: args, delivery }
+  const { id, truncated } = await events.subscribe(requested)
   expect(truncated).toBe(false)
   expect(statuses).toEqual([200])
   await sentence('with honey')
@@ -82,7 +82,7 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   await events.unsubscribe({ id })
   await sentence('green')
   // A second subscriber hears of what the first one does not hear any more.
-  const other = await on.hostOf('care.read.user', 'judge').subscribe(on.receiver.url)
+  const other = await on.makeHostFor('care.read.user', 'judge').subscribe(on.receiver.url)
   await sentence('iced')
   await expect.poll(() => on.receiver.got).toHaveLength(1)
   expect(other.error).toBeUndefined()
@@ -95,7 +95,7 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
 })
 
 test('C22: Standard Webhooks verifies every message, and both secrets while one replaces the other', async () => {
-  const host = on.hostOf('care.read.user', 'judge')
+  const host = on.makeHostFor('care.read.user', 'judge')
   const [before, after] = [drawSecret(), drawSecret()]
   const url = `${on.receiver.url}/rotating`
   /** Each once: a delivery whose answer is late is repeated. */

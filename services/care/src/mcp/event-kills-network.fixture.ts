@@ -20,48 +20,48 @@ type Lookup = (
   found: (error: Error | null, addresses: Found[] | string, family?: number) => void,
 ) => void
 
-const placeOf = (address: string): string =>
+const findPlace = (address: string): string =>
   address === PUBLIC_ADDRESS ? RECEIVER_HOST : TRAP_HOST
 
 /** Installs it into this process. Each look-up reads the names anew and notes any with another address. */
-function installNetwork(of: {
+function installNetwork(source: {
   readonly port: number
   readonly namesPath: string
   readonly notesPath: string
 }): void {
   /** Names looked up but not yet connected to. */
   const lookedUp = new Set<string>()
-  const addressesOf = (name: string): Found[] => {
-    const names = JSON.parse(readFileSync(of.namesPath, 'utf8')) as Record<string, NameAnswers>
+  const listAddresses = (name: string): Found[] => {
+    const names = JSON.parse(readFileSync(source.namesPath, 'utf8')) as Record<string, NameAnswers>
     const { first, after } = names[name] ?? { first: [PUBLIC_ADDRESS], after: [PUBLIC_ADDRESS] }
     const answer = lookedUp.delete(name) ? after : first
     if (answer === first) lookedUp.add(name)
     if (answer.some((address) => address !== PUBLIC_ADDRESS))
-      appendFileSync(of.notesPath, `${name} ${answer.join(' ')}\n`)
+      appendFileSync(source.notesPath, `${name} ${answer.join(' ')}\n`)
     return answer.map((address) => ({ address, family: net.isIP(address) }))
   }
   // The guard's way to look up a name.
   const promises = process.getBuiltinModule('node:dns/promises')
-  Object.assign(promises, { lookup: async (name: string) => addressesOf(name) })
+  Object.assign(promises, { lookup: async (name: string) => listAddresses(name) })
   syncBuiltinESMExports()
   // A connection's own way, unless it is given one.
-  const own: Lookup = (name, _options, found) => found(null, addressesOf(name))
+  const own: Lookup = (name, _options, found) => found(null, listAddresses(name))
   const connect = Object.getOwnPropertyDescriptor(net.Socket.prototype, 'connect')?.value
   net.Socket.prototype.connect = function (...args: unknown[]) {
-    const [given] = args
-    const list = Array.isArray(given) ? given : args
+    const [input] = args
+    const list = Array.isArray(input) ? input : args
     const options = list[0] as { host?: string; port?: number | string; lookup?: Lookup }
-    if (Number(options.port) === of.port) {
+    if (Number(options.port) === source.port) {
       const { host = '', lookup = own } = options
       const routed: Lookup = (name, wanted, found) =>
         lookup(name, wanted, (error, addresses, family = 4) => {
           lookedUp.delete(name)
           const all = Array.isArray(addresses) ? addresses : [{ address: addresses, family }]
-          const routes = all.map(({ address }) => ({ address: placeOf(address), family: 4 }))
+          const routes = all.map(({ address }) => ({ address: findPlace(address), family: 4 }))
           const isAll = 'all' in wanted && wanted.all === true
           return isAll ? found(error, routes) : found(error, routes[0]?.address ?? '', 4)
         })
-      const to = net.isIP(host) === 0 ? host : placeOf(host)
+      const to = net.isIP(host) === 0 ? host : findPlace(host)
       list[0] = { ...options, host: to, lookup: routed }
     }
     return Reflect.apply(connect, this, args)

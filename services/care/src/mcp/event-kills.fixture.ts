@@ -10,7 +10,7 @@ import { testEnvironment } from '../testing/care.fixture.ts'
 import { EVENTS_ENVIRONMENT, startReceiver } from '../testing/event-receiver.fixture.ts'
 import { type NameAnswers, PUBLIC_ADDRESS, TRAP_HOST } from './event-kills-network.fixture.ts'
 
-const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+const toPath = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
 /** Of *.receiver.test, until 2120. */
 const TLS = {
@@ -54,7 +54,7 @@ export async function startNetwork() {
   const names = new Map<string, NameAnswers>()
   return {
     receiver,
-    urlOf: (sub: string, path: string) => `https://${sub}.receiver.test:${port}/${sub}/${path}`,
+    makeUrl: (sub: string, path: string) => `https://${sub}.receiver.test:${port}/${sub}/${path}`,
     /** Sets what look-ups of a subscriber's name answer; without addresses, the internet's. */
     bind: (sub: string, first: readonly string[] = [PUBLIC_ADDRESS], after = first): void => {
       names.set(`${sub}.receiver.test`, { first, after })
@@ -83,7 +83,7 @@ export async function startNetwork() {
 /** Starts the service as production does, with the guard of receivers' addresses. */
 export async function startKillable(environment: Readonly<Record<string, string>>) {
   const { EVENTS_PRIVATE: _, ...events } = EVENTS_ENVIRONMENT
-  const words = ['--import', pathOf('event-kills-network.fixture.ts'), pathOf('../main.ts')]
+  const words = ['--import', toPath('event-kills-network.fixture.ts'), toPath('../main.ts')]
   const service = startServiceProcess(words, {
     ...testEnvironment,
     ...events,

@@ -55,7 +55,7 @@ const REBOUND = Object.keys(FORBIDDEN).map((kind) => `rebound-${kind}`)
 const GONE = 'gone'
 /** Their names lead elsewhere as soon as they were looked up. */
 const FLIPPING = ['flipping-loopback', 'flipping-mapped']
-const forbiddenOf = (sub: string): readonly string[] =>
+const listForbidden = (sub: string): readonly string[] =>
   FORBIDDEN[sub.slice(sub.indexOf('-') + 1)] ?? ['127.0.0.1']
 
 /** Scopes by subscriber. */
@@ -68,16 +68,16 @@ const SUBSCRIBERS = new Map([
   ['colleague', 'care.read.assistant:bob'],
 ])
 
-const rightsOf: Readonly<Record<string, (uri: string) => boolean>> = {
+const rights: Readonly<Record<string, (uri: string) => boolean>> = {
   team: () => true,
   household: (uri) => uri.startsWith('care://ann/'),
   colleague: (uri) => uri.startsWith('care-internal://bob/'),
 }
 const mayHear = (sub: string, uri: string): boolean =>
-  rightsOf[sub]?.(uri) ?? uri.startsWith('care://')
+  rights[sub]?.(uri) ?? uri.startsWith('care://')
 
 const keys = parseTokenKeys(testEnvironment.TOKEN_SECRET)
-const tokenOf = (sub: string): string => {
+const issueToken = (sub: string): string => {
   if (keys.kind !== 'keys') throw new Error('no keys')
   return mintToken({
     sub,
@@ -124,11 +124,11 @@ async function startModel(run: Run, environment: Readonly<Record<string, string>
     },
     /** Answers of subscribing, of each patient. */
     subscribe: async (sub: string) => {
-      const host = eventHost(service, tokenOf(sub))
+      const host = eventHost(service, issueToken(sub))
       const answers = []
       for (const patient of PATIENTS)
         answers.push(
-          await host.subscribe(network.urlOf(sub, patient), {
+          await host.subscribe(network.makeUrl(sub, patient), {
             arguments: { patient },
             ttlMs: null,
           }),
@@ -182,7 +182,7 @@ for (const run of RUNS)
         // Each of them has it by then, and says that it has not.
         return lie([503, 500, 302, 404, 429, 503][draw(6)] ?? 503)
       }
-      for (const sub of FLIPPING) network.bind(sub, [PUBLIC_ADDRESS], forbiddenOf(sub))
+      for (const sub of FLIPPING) network.bind(sub, [PUBLIC_ADDRESS], listForbidden(sub))
       for (const sub of SUBSCRIBERS.keys()) {
         const codes = (await model.subscribe(sub)).map(({ error }) => error?.code)
         const may = PATIENTS.map((patient) =>
@@ -193,8 +193,8 @@ for (const run of RUNS)
       const rebind = (at: number): void => {
         const quarter = Math.floor((at * 4) / writes)
         for (const sub of REBOUND)
-          network.bind(sub, quarter % 2 === 1 ? forbiddenOf(sub) : [PUBLIC_ADDRESS])
-        if (quarter >= 2) network.bind(GONE, forbiddenOf(GONE))
+          network.bind(sub, quarter % 2 === 1 ? listForbidden(sub) : [PUBLIC_ADDRESS])
+        if (quarter >= 2) network.bind(GONE, listForbidden(GONE))
       }
       const acknowledged: string[] = []
       const killAt = new Set(
@@ -251,8 +251,8 @@ for (const run of RUNS)
           const expected = acknowledged.filter(
             (uri) => uri.includes(`//${patient}/`) && mayHear(sub, uri),
           )
-          const kept = new Set(acknowledged)
-          expect(first.filter((uri) => kept.has(uri))).toEqual(expected)
+          const stored = new Set(acknowledged)
+          expect(first.filter((uri) => stored.has(uri))).toEqual(expected)
         }
       const rebinds = network.rebinds()
       for (const sub of [...REBOUND, GONE])
@@ -274,7 +274,7 @@ for (const run of RUNS)
 test('C22: the trap of the model is not blind: without the guard a rebound name leads into it', async () => {
   const { network, subscribe, write } = await startModel(OWN, { EVENTS_PRIVATE: 'true' })
   await subscribe('rebound-loopback')
-  network.bind('rebound-loopback', forbiddenOf('rebound-loopback'))
+  network.bind('rebound-loopback', listForbidden('rebound-loopback'))
   await write({ patient: 'ann', domain: 'tea', audience: 'user', value: 'No sugar.' })
   await expect.poll(() => network.trapped()).toBeGreaterThan(0)
   expect(network.receiver.got).toEqual([])

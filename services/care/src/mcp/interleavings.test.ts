@@ -16,7 +16,7 @@ const journal: { readonly about: string; readonly version: number }[] = []
 
 /** A place, and how many frames of it are behind. */
 type At = readonly [place: number, told: number]
-const laterOf = (left: At, right: At): At =>
+const chooseLater = (left: At, right: At): At =>
   left[0] > right[0] || (left[0] === right[0] && left[1] > right[1]) ? left : right
 
 /** A frame in words, and the position behind it. */
@@ -83,7 +83,7 @@ const steps = fc.array(fc.tuple(fc.nat({ max: SESSIONS - 1 }), action), {
 /** Every run uses new chains, so that first versions are among the writes. */
 let runNumber = 0
 
-const uriOf = ({ domain, internal }: { domain: number; internal: boolean }): string =>
+const toUri = ({ domain, internal }: { domain: number; internal: boolean }): string =>
   `${internal ? 'care-internal' : 'care'}://ann/${DOMAINS[domain] ?? ''}${internal ? '-plan' : ''}-${runNumber}`
 
 const inWords = ({ message }: EventReader['events'][number]): string => {
@@ -92,7 +92,7 @@ const inWords = ({ message }: EventReader['events'][number]): string => {
 }
 
 /** The frames of a place for a session as it is now, but for those that are behind already. */
-function framesAt(model: ModelSession, place: number, told = 0): readonly ModelFrame[] {
+function framesAt(model: ModelSession, place: number, heard = 0): readonly ModelFrame[] {
   const written = journal[place]
   if (written === undefined) return []
   const { about, version } = written
@@ -104,7 +104,7 @@ function framesAt(model: ModelSession, place: number, told = 0): readonly ModelF
   ] as const
   const last = kinds.findLastIndex(([isFor]) => isFor)
   return kinds.flatMap(([isFor, method, named], index): readonly ModelFrame[] =>
-    isFor && index >= told
+    isFor && index >= heard
       ? [[`notifications/${method} ${named}`, index === last ? [place + 1, 0] : [place, index + 1]]]
       : [],
   )
@@ -114,16 +114,16 @@ function framesAt(model: ModelSession, place: number, told = 0): readonly ModelF
 async function checkReader(model: ModelSession): Promise<void> {
   const { reader } = model
   if (reader === undefined) return
-  const told = () => reader.events.filter(({ message }) => message !== undefined)
+  const messages = () => reader.events.filter(({ message }) => message !== undefined)
   const words = model.expected.map(([word]) => word)
-  await expect.poll(() => told().map(inWords), { interval: 1 }).toEqual(words)
+  await expect.poll(() => messages().map(inWords), { interval: 1 }).toEqual(words)
   model.last = model.start
-  for (const [index, { id = '' }] of told().entries()) {
+  for (const [index, { id = '' }] of messages().entries()) {
     const [, at = model.start] = model.expected[index] ?? []
     expect(model.ids.get(String(at)) ?? id).toBe(id)
     model.ids.set(String(at), id)
     model.last = at
-    model.carried = laterOf(model.carried, at)
+    model.carried = chooseLater(model.carried, at)
   }
   expect(new Set(model.ids.values()).size).toBe(model.ids.size)
   model.lastEventId = reader.lastEventId
@@ -134,7 +134,7 @@ async function write(
   models: ModelSession[],
   step: Action & { kind: 'write' },
 ) {
-  const about = uriOf(step)
+  const about = toUri(step)
   const domain = about.split('/').at(-1) ?? ''
   const { record, subscribers } = await fixture.write({
     domain,
@@ -182,7 +182,7 @@ async function subscribe(
   model: ModelSession,
   step: Action & { kind: 'subscribe' | 'unsubscribe' },
 ): Promise<void> {
-  const uri = uriOf(step)
+  const uri = toUri(step)
   if (step.kind === 'unsubscribe') {
     // Frames are judged when they are made.
     await checkReader(model)

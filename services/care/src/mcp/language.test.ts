@@ -14,10 +14,10 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-const toolAnswer = async (name: string, given: object) =>
-  (await session.result('tools/call', { name, arguments: given }))['structuredContent']
+const toolAnswer = async (name: string, input: object) =>
+  (await session.result('tools/call', { name, arguments: input }))['structuredContent']
 
-const textsOf = (result: Record<string, unknown>): readonly string[] =>
+const listTexts = (result: Record<string, unknown>): readonly string[] =>
   (result['content'] as { text: string }[]).map(({ text }) => text)
 
 describe('C37: the language of a record', () => {
@@ -38,11 +38,11 @@ describe('C37: the language of a record', () => {
     expect(await toolAnswer('fetch', { id: uri })).toMatchObject({ metadata: { language: 'de' } })
     const records = expect.arrayContaining([expect.objectContaining({ uri, language: 'de' })])
     expect(await toolAnswer('list_records', {})).toMatchObject({ records })
-    for (const [name, given] of [
+    for (const [name, passed] of [
       ['whats_changed', { patient: 'ann' }],
       ['changes_since', {}],
     ] as const)
-      expect(await toolAnswer(name, given)).toMatchObject({
+      expect(await toolAnswer(name, passed)).toMatchObject({
         changed: [
           { uri, language: 'de' },
           { uri: 'care://ann/gouttes', language: 'fr' },
@@ -117,10 +117,10 @@ describe('C37: what is said around a value', () => {
   })
 
   it('each record of an answer has its own language, and the answer the service’s', async () => {
-    const [told, data] = textsOf(
+    const [heard, data] = listTexts(
       await session.result('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } }),
     )
-    expect(told?.split('\n')).toEqual([
+    expect(heard?.split('\n')).toEqual([
       '4 révisions.',
       expect.stringMatching(
         /^care:\/\/ann\/tropfen: Korrektur von Dr Osei\. .* Es wurde 2-mal korrigiert\. Jetzt gilt: „Neun Tropfen\.“$/,

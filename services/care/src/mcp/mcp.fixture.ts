@@ -105,7 +105,7 @@ export const initializeBody = (protocolVersion = '2025-11-25'): object => ({
   params: { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 })
 
-async function answerOf(response: Response): Promise<HttpAnswer> {
+async function readAnswer(response: Response): Promise<HttpAnswer> {
   const text = await response.text()
   let body = {} as HttpAnswer['body']
   try {
@@ -199,7 +199,7 @@ class McpProcess {
   async request(method: string, options: RequestOptions = {}): Promise<HttpAnswer> {
     const { token, headers, body } = options
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    return answerOf(
+    return readAnswer(
       await fetch(`http://127.0.0.1:${this.port}/mcp`, {
         method,
         // A restart closes kept connections, which the client may notice only at its next request.

@@ -23,7 +23,7 @@ const PRINCIPALS = [
 ] as const
 
 let fixture: McpFixture
-const { call, listen, tokenOf } = modernCalls(() => fixture)
+const { call, listen, issueTokenFor: issueToken } = modernCalls(() => fixture)
 beforeAll(async () => {
   fixture = await startMcp({ limits: { pageVersions: 5, pageChains: 2 } })
   for (const domain of DOMAINS) await write(domain)
@@ -63,7 +63,7 @@ const URIS = ['ann', 'wren'].flatMap((patient) =>
   ]),
 )
 
-const tool = (name: string, given: object) => ['tools/call', { name, arguments: given }] as const
+const tool = (name: string, input: object) => ['tools/call', { name, arguments: input }] as const
 
 /** Something that a principal may ask; what it names is chosen blindly. */
 function anyQuestion(): readonly [string, object] {
@@ -104,8 +104,8 @@ async function join({ scope, trace }: (typeof PRINCIPALS)[number]): Promise<Part
     for (const uri of URIS) await session.subscribe(uri)
     sessions.push(session)
     readers.push(await session.stream())
-    const asked = { resourcesListChanged: true, resourceSubscriptions: URIS }
-    readers.push(await listen(tokenOf(scope, scope), asked))
+    const requested = { resourcesListChanged: true, resourceSubscriptions: URIS }
+    readers.push(await listen(issueToken(scope, scope), requested))
   }
   const [session] = sessions
   if (session === undefined) throw new Error('no session')
@@ -134,8 +134,8 @@ describe('C21: frames and answers hold no trace of what their principal may not 
     for (const principal of PRINCIPALS) parties.push(await join(principal))
     let frames = 0
     let answers = 0
-    const look = (party: Party, told: readonly unknown[]): void => {
-      for (const each of told) {
+    const look = (party: Party, heard: readonly unknown[]): void => {
+      for (const each of heard) {
         const text = JSON.stringify(each) ?? ''
         if (party.trace.test(text)) throw new Error(`${party.scope}: ${text}`)
       }
@@ -143,11 +143,11 @@ describe('C21: frames and answers hold no trace of what their principal may not 
     while (frames + answers < LOOKED_AT) {
       await write(DOMAINS[roll(DOMAINS.length)] ?? '')
       for (const party of parties) {
-        const told = takenFrom(party)
+        const messages = takenFrom(party)
         const answered = await answersTo(party)
-        look(party, told)
+        look(party, messages)
         look(party, answered)
-        frames += told.length
+        frames += messages.length
         answers += answered.length
       }
     }

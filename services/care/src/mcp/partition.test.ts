@@ -17,18 +17,18 @@ const SECRET = /plan|falls|internal-author|care-internal:\/\/ann/i
 
 /** A store that records the calls it gets. */
 function watch(fixture: McpFixture): { readonly asked: string[] } {
-  const asked: string[] = []
+  const requested: string[] = []
   const { store } = fixture
   for (const [name, ask] of Object.entries(store)) {
     // What a store shows without being asked, its journals, stays as it is: timers of the service read it.
     if (typeof ask !== 'function') continue
-    const watched = (...given: unknown[]): unknown => {
-      asked.push(`${name} ${JSON.stringify(given)}`)
-      return (ask as (...values: unknown[]) => unknown).apply(store, given)
+    const watched = (...input: unknown[]): unknown => {
+      requested.push(`${name} ${JSON.stringify(input)}`)
+      return (ask as (...values: unknown[]) => unknown).apply(store, input)
     }
     Object.assign(store, { [name]: watched })
   }
-  return { asked }
+  return { asked: requested }
 }
 
 let withSecrets: McpFixture
@@ -60,12 +60,12 @@ async function fill(
 /** What a request asked of the store. */
 async function storeCalls(
   session: Asking,
-  asked: string[],
+  requests: string[],
   [method, params]: readonly [string, object],
 ): Promise<readonly string[]> {
-  asked.length = 0
+  requests.length = 0
   await session.call(method, params)
-  return [...asked]
+  return [...requests]
 }
 
 describe('a user-scope principal finds no trace of an internal record', () => {
@@ -158,8 +158,8 @@ describe('C24: a household’s token finds no trace of another household', () =>
       await fill(WREN)
       const secret = await askEverything(await asking(era, withSecrets, HERON))
       expect(await askEverything(await asking(era, without, HERON))).toEqual(secret)
-      const told = secret.map((each) => ({ ...(each as object), params: undefined }))
-      expect(JSON.stringify(told)).not.toMatch(/wren|falls|internal-author/)
+      const heard = secret.map((each) => ({ ...(each as object), params: undefined }))
+      expect(JSON.stringify(heard)).not.toMatch(/wren|falls|internal-author/)
       expect(JSON.stringify(secret)).toContain('care://ann/tea-8')
     },
   )

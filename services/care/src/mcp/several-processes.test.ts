@@ -28,7 +28,7 @@ const toldBy = ({ messages }: EventReader): readonly string[] =>
     const about = data === undefined ? uri : `${data.uri} ${data.version}`
     return [method.split('/').at(-1), about].filter(Boolean).join(' ')
   })
-const idsOf = ({ events }: EventReader) =>
+const listIds = ({ events }: EventReader) =>
   events.filter(({ message }) => message !== undefined).map(({ id }) => id)
 
 /** Sessions that a process counts. */
@@ -104,9 +104,9 @@ describe.skipIf(reason !== undefined)(
       await say('A new chain.', { domain })
       await expect.poll(() => toldBy(stream), POLL).toHaveLength(2)
       stream.drop()
-      const again = await client.stream(second, idsOf(stream)[0])
+      const again = await client.stream(second, listIds(stream)[0])
       await expect.poll(() => toldBy(again), POLL).toEqual(['list_changed'])
-      expect(idsOf(again)).toEqual(idsOf(stream).slice(1))
+      expect(listIds(again)).toEqual(listIds(stream).slice(1))
       again.drop()
     })
 
@@ -120,7 +120,7 @@ describe.skipIf(reason !== undefined)(
       }
       await expect.poll(() => toldBy(stream).length, POLL).toBe(30)
       const again = await client.stream(second, from)
-      await expect.poll(() => idsOf(again), POLL).toEqual(idsOf(stream))
+      await expect.poll(() => listIds(again), POLL).toEqual(listIds(stream))
       again.drop()
     })
 
@@ -130,7 +130,7 @@ describe.skipIf(reason !== undefined)(
       await say('x')
       await expect.poll(() => toldBy(others).length, POLL).toBe(1)
       await expect.poll(() => toldBy(stream).length, POLL).toBe(1)
-      expect(idsOf(stream)[0]).not.toBe(idsOf(others)[0])
+      expect(listIds(stream)[0]).not.toBe(listIds(others)[0])
       const last = stream.lastEventId ?? ''
       const changed = `${last.startsWith('x') ? 'y' : 'x'}${last.slice(1)}`
       for (const id of [others.lastEventId, changed, 'abc-17', ''])
@@ -192,7 +192,7 @@ describe.skipIf(reason !== undefined)(
       await say('gone', { patient: 'bea' })
       await say('stays')
       await expect.poll(() => toldBy(stream).length, POLL).toBe(3)
-      const from = idsOf(stream)[0]
+      const from = listIds(stream)[0]
       stream.drop()
       await cares.command('erase', 'care://bea/tea', '--by', 'dr-osei', '--reason', 'asked to')
       const replay = async (at: RunningProcess): Promise<readonly string[]> => {
@@ -229,13 +229,13 @@ describe.skipIf(reason !== undefined)(
 
     test('C5: a principal’s sessions, and the sessions that /health counts, are those of both', async () => {
       const before = await health(first)
-      const asked = Array.from({ length: 70 }, (_, at) =>
+      const requested = Array.from({ length: 70 }, (_, at) =>
         openClient(at % 2 === 0 ? first : second, USER, 'many').then(
           () => 200,
           (error: Error) => error.message,
         ),
       )
-      const opened = await Promise.all(asked)
+      const opened = await Promise.all(requested)
       expect(opened.filter((status) => status === 200)).toHaveLength(64)
       expect(new Set(opened)).toEqual(new Set([200, 'no session was opened: 429']))
       for (const at of [first, second])
@@ -253,10 +253,10 @@ describe.skipIf(reason !== undefined)(
       await expect
         .poll(() => say('unheard', { domain: 'listened' }, second), POLL)
         .toMatchObject({ subscribers: 0 })
-      const asked = Array.from({ length: 70 }, (_, at) =>
+      const requests = Array.from({ length: 70 }, (_, at) =>
         openListen(at % 2 === 0 ? first : second, uri).catch(() => undefined),
       )
-      const open = (await Promise.all(asked)).filter((each) => each !== undefined)
+      const open = (await Promise.all(requests)).filter((each) => each !== undefined)
       expect(open).toHaveLength(64)
       for (const each of open) each.drop()
     })

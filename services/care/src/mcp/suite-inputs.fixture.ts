@@ -32,10 +32,10 @@ const elicit = (message: string, name: string, type = 'string'): InputRequest =>
     requestedSchema: { type: 'object', properties: { [name]: { type } }, required: [name] },
   },
 })
-const sample = (asked: string): InputRequest => ({
+const sample = (requested: string): InputRequest => ({
   method: 'sampling/createMessage',
   params: {
-    messages: [{ role: 'user', content: { type: 'text', text: asked } }],
+    messages: [{ role: 'user', content: { type: 'text', text: requested } }],
     maxTokens: 50,
   },
 })
@@ -66,11 +66,11 @@ const sign = (round: number): string =>
   `${round}.${createHmac('sha256', key).update(`${round}`).digest('base64url')}`
 
 /** The round that a state belongs to; refuses one that was never issued. */
-function roundOf(state: string | undefined): number {
+function readRound(state: string | undefined): number {
   if (state === undefined) return 0
   const round = Number.parseInt(state, 10)
-  const [given, own] = [Buffer.from(state), Buffer.from(sign(round))]
-  if (given.length === own.length && timingSafeEqual(given, own)) return round
+  const [input, own] = [Buffer.from(state), Buffer.from(sign(round))]
+  if (input.length === own.length && timingSafeEqual(input, own)) return round
   throw new RpcFailure(RPC_CODES.invalidParams, 'params.requestState: unknown')
 }
 
@@ -78,7 +78,7 @@ function roundOf(state: string | undefined): number {
 export function askedFirst(call: SuiteCall): Result | undefined {
   const rounds = Object.hasOwn(ROUNDS, call.name) ? ROUNDS[call.name] : undefined
   if (rounds === undefined) return undefined
-  let round = roundOf(call.requestState)
+  let round = readRound(call.requestState)
   const missing = (): [string, InputRequest][] =>
     Object.entries(rounds[round] ?? {}).filter(([id]) => call.inputResponses?.[id] === undefined)
   if (missing().length === 0) round += 1

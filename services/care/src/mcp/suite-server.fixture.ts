@@ -40,7 +40,7 @@ const TOOLS: Readonly<Record<string, (call: SuiteCall) => Result>> = {
   // No log reaches a client: the service sends none in this revision.
   test_logging_tool: () => ({ content: [text('Logged.')] }),
   test_tool_with_progress: () => ({ content: [text('Done at once.')] }),
-  greet: ({ arguments: given }) => ({ content: [text(`Hello, ${String(given?.['name'])}!`)] }),
+  greet: ({ arguments: input }) => ({ content: [text(`Hello, ${String(input?.['name'])}!`)] }),
   json_schema_2020_12_tool: () => ({ content: [text('Valid.')] }),
 }
 
@@ -78,7 +78,7 @@ function callTool(call: SuiteCall): Result {
   return named(TOOLS, call.name)(call)
 }
 
-const PROMPTS: Readonly<Record<string, (given: Record<string, string>) => readonly object[]>> = {
+const PROMPTS: Readonly<Record<string, (passed: Record<string, string>) => readonly object[]>> = {
   test_simple_prompt: () => [text('This is a simple prompt for testing.')],
   test_prompt_with_arguments: ({ arg1, arg2 }) => [text(`arg1='${arg1}', arg2='${arg2}'`)],
   test_prompt_with_embedded_resource: ({ resourceUri = '' }) => [
@@ -89,7 +89,7 @@ const PROMPTS: Readonly<Record<string, (given: Record<string, string>) => readon
   [PROMPT_IN_ROUNDS]: () => [text('In that context.')],
 }
 
-function readOf(uri: string): object {
+function answerRead(uri: string): object {
   const id = /^test:\/\/template\/([^/]+)\/data$/.exec(uri)?.[1]
   if (id !== undefined) return { uri, mimeType: 'application/json', text: JSON.stringify({ id }) }
   if (uri === 'test://static-binary') return { uri, mimeType: 'image/png', blob: BYTES }
@@ -113,7 +113,7 @@ const RECORDS: Readonly<Record<string, McpMethod>> = {
     resourceTemplates: [{ uriTemplate: 'test://template/{id}/data', name: 'template' }],
   }),
   'resources/read': async (_context, params) => ({
-    contents: [readOf(parseParams(ReadResourceRequestParamsSchema, params).uri)],
+    contents: [answerRead(parseParams(ReadResourceRequestParamsSchema, params).uri)],
   }),
   'prompts/list': async () => ({
     prompts: Object.keys(PROMPTS).map((name) => ({ name, description: name })),

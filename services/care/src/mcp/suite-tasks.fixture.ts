@@ -31,8 +31,8 @@ const taskParams = z.object({
   _meta: meta,
 })
 
-const hasTasks = (given: unknown): boolean => {
-  const { extensions } = meta.parse(given)['io.modelcontextprotocol/clientCapabilities']
+const hasTasks = (input: unknown): boolean => {
+  const { extensions } = meta.parse(input)['io.modelcontextprotocol/clientCapabilities']
   return extensions !== undefined && TASKS in extensions
 }
 const missingTasks = () =>
@@ -43,14 +43,14 @@ const missingTasks = () =>
 const tasks = new Map<string, Task>()
 const AT = '2026-11-21T12:00:00.000Z'
 
-const statusOf = ({ end, isCancelled, looksLeft, open }: Task) => {
+const readStatus = ({ end, isCancelled, looksLeft, open }: Task) => {
   if (isCancelled) return 'cancelled'
   if (open.size > 0) return 'input_required'
   return looksLeft > 0 ? 'working' : end.status
 }
 const shown = (task: Task) => ({
   taskId: task.taskId,
-  status: statusOf(task),
+  status: readStatus(task),
   createdAt: AT,
   lastUpdatedAt: AT,
   ttlMs: 60_000,
@@ -78,9 +78,9 @@ const confirm = {
 
 /** Tools that end as tasks, and what a client without tasks gets. */
 const TASK_TOOLS: Readonly<Record<string, (call: SuiteCall) => Result>> = {
-  slow_compute: ({ arguments: given }) =>
+  slow_compute: ({ arguments: passed }) =>
     // The suite's one-minute tasks must not end by themselves.
-    begin(done('computed'), { looksLeft: given?.['seconds'] === 60 ? Infinity : 1 }),
+    begin(done('computed'), { looksLeft: passed?.['seconds'] === 60 ? Infinity : 1 }),
   failing_job: () =>
     begin({ status: 'completed', result: { ...content('failed'), isError: true } }),
   protocol_error_job: () =>
@@ -131,7 +131,7 @@ export const TASKS_EXTENSION: ModernExtensions = {
       return {}
     }),
     'tasks/cancel': onTask((task) => {
-      if (statusOf(task) !== task.end.status) task.isCancelled = true
+      if (readStatus(task) !== task.end.status) task.isCancelled = true
       return {}
     }),
   },

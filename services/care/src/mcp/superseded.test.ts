@@ -15,12 +15,12 @@ const REPLACED = `Version 2 was replaced by version 3. It is now “${NEWEST}”
 type Answer = Record<string, unknown>
 type Texts = readonly { readonly text?: string; readonly blob?: string }[]
 
-const textOf = (answer: Answer, key: 'contents' | 'content'): string => {
+const readText = (answer: Answer, key: 'contents' | 'content'): string => {
   const [first] = answer[key] as Texts
   return first?.text ?? Buffer.from(first?.blob ?? '', 'base64').toString()
 }
-const contents = (answer: Answer): string => textOf(answer, 'contents')
-const content = (answer: Answer): string => textOf(answer, 'content')
+const contents = (answer: Answer): string => readText(answer, 'contents')
+const content = (answer: Answer): string => readText(answer, 'content')
 const fetched = (answer: Answer): string =>
   (answer['structuredContent'] as { readonly text: string }).text
 
@@ -32,13 +32,13 @@ type Door = {
 }
 const tool = (
   name: keyof typeof TOOL_INPUTS,
-  given: (uri: string) => object,
+  input: (uri: string) => object,
   text?: Door['text'],
 ): readonly [string, Door] => [
   `the tool ${name}`,
   {
     method: 'tools/call',
-    params: (uri) => ({ name, arguments: given(uri) }),
+    params: (uri) => ({ name, arguments: input(uri) }),
     ...(text && { text }),
   },
 ]
@@ -141,10 +141,10 @@ describe.each(ERAS)('in %s', (era) => {
   it.each(DOORS.filter(([name]) => /read|fetch|brief|list/.test(name)))(
     'C29: %s says a retraction for RETRACTION_DAYS and no longer, except in _meta',
     async (name, door) => {
-      const told = await startMcp({ speech, language: 'en', limits: { retractionMs: 7 * DAY_MS } })
-      for (const value of [FIRST, NEWEST]) await told.write({ domain: 'tea', value })
+      const heard = await startMcp({ speech, language: 'en', limits: { retractionMs: 7 * DAY_MS } })
+      for (const value of [FIRST, NEWEST]) await heard.write({ domain: 'tea', value })
       const isSaid = async (): Promise<boolean> => {
-        const by = await asking(era, told, BOTH)
+        const by = await asking(era, heard, BOTH)
         const answer = await ask(by, door, `${TEA}/2`)
         const said = JSON.parse(JSON.stringify(answer), (key, value) =>
           key === '_meta' ? undefined : value,
@@ -153,27 +153,27 @@ describe.each(ERAS)('in %s', (era) => {
       }
       const says = /read_record|fetch|^resources\/read/.test(name)
       expect(await isSaid()).toBe(says)
-      told.clock.advanceMs(7 * DAY_MS)
+      heard.clock.advanceMs(7 * DAY_MS)
       expect(await isSaid()).toBe(false)
-      await told.close()
+      await heard.close()
     },
   )
 })
 
 it('C29: RETRACTION_DAYS=0 says none, not even at once', async () => {
-  const told = await startMcp({ limits: { retractionMs: 0 } })
-  for (const value of [FIRST, NEWEST]) await told.write({ domain: 'tea', value })
-  const by = await told.open(BOTH)
-  for (const [name, given] of [
+  const messages = await startMcp({ limits: { retractionMs: 0 } })
+  for (const value of [FIRST, NEWEST]) await messages.write({ domain: 'tea', value })
+  const by = await messages.open(BOTH)
+  for (const [name, passed] of [
     ['read_record', { uri: TEA }],
     ['fetch', { id: TEA }],
   ] as const) {
-    const answer = await by.result('tools/call', { name, arguments: given })
+    const answer = await by.result('tools/call', { name, arguments: passed })
     expect(JSON.stringify([answer['content'], answer['structuredContent']])).not.toContain(
       'disregard',
     )
   }
-  await told.close()
+  await messages.close()
 })
 
 it('C34: what follows an older version is not said to be over if the newest confirms it; a stale newest one says its age', async () => {

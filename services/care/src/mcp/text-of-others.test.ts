@@ -19,7 +19,7 @@ type Stored = {
 }
 
 /** A server's line, or the first of a value, with the further lines of what it quotes. */
-const blocksOf = (text: string): readonly string[] => text.split(/\n(?!> )/)
+const splitBlocks = (text: string): readonly string[] => text.split(/\n(?!> )/)
 
 const label = (line: string, pattern: RegExp): string => {
   const found = pattern.exec(line)?.[1]
@@ -41,7 +41,7 @@ function expectRetraction(text: string, { authorLabel, before, now }: Stored): v
 
 /** The text of a read of the newest version, with its retraction first if it is in there. */
 function expectRead(text: string, stored: Stored, hasRetraction: boolean): void {
-  const blocks = blocksOf(text)
+  const blocks = splitBlocks(text)
   expect(blocks).toHaveLength(hasRetraction ? 3 : 2)
   const [value = '', age = ''] = blocks.slice(-2)
   expect(decodeText(value)).toBe(stored.now)
@@ -50,7 +50,7 @@ function expectRead(text: string, stored: Stored, hasRetraction: boolean): void 
 }
 
 function expectOlder(text: string, stored: Stored): void {
-  const [first = '', value = '', age = '', ...more] = blocksOf(text)
+  const [first = '', value = '', age = '', ...more] = splitBlocks(text)
   expect(more).toEqual([])
   expect(label(first, SUPERSEDED)).toBe(stored.now)
   expect(decodeText(value)).toBe(stored.before)
@@ -64,7 +64,7 @@ function expectTitle(title: string, { domain, patient }: Stored): void {
 
 /** The lines of an answer about changes; `counted` is its first. */
 function expectChanges(text: string, stored: Stored, counted: string): void {
-  const [first, record = '', ...more] = blocksOf(text)
+  const [first, record = '', ...more] = splitBlocks(text)
   expect(first).toBe(counted)
   expect(more.every((line) => /^Next time ask with cursor [\w-]+$/.test(line))).toBe(true)
   const uri = chainUri({ ...stored, audience: 'user' })
@@ -76,12 +76,12 @@ type Ask = (method: string, params: object) => Promise<Record<string, unknown>>
 type Door = (ask: Ask, stored: Stored) => Promise<void>
 type Texts = readonly { readonly text: string }[]
 
-const uriOf = (stored: Stored): string => chainUri({ ...stored, audience: 'user' })
-const textOf = (result: Record<string, unknown>): string =>
+const toUri = (stored: Stored): string => chainUri({ ...stored, audience: 'user' })
+const readText = (result: Record<string, unknown>): string =>
   (result['content'] as Texts)[0]?.text ?? ''
 
-async function callTool(ask: Ask, name: string, given: object): Promise<Record<string, unknown>> {
-  const result = await ask('tools/call', { name, arguments: given })
+async function callTool(ask: Ask, name: string, input: object): Promise<Record<string, unknown>> {
+  const result = await ask('tools/call', { name, arguments: input })
   expect(JSON.stringify(result).split(JSON.stringify(DATA_LINE))).toHaveLength(2)
   return result
 }
@@ -97,37 +97,37 @@ async function getPrompt(ask: Ask, name: string, patient: string): Promise<strin
 const TOOL_DOORS: Readonly<Record<string, Door>> = {
   list_records: async (ask, stored) => {
     const result = await callTool(ask, 'list_records', { patient: stored.patient })
-    const [line = '', ...more] = textOf(result).split('\n')
+    const [line = '', ...more] = readText(result).split('\n')
     expect(more).toEqual([])
     const { slot } = parseRecordUri(line.replace(/ \(version 2\)$/, '')) ?? {}
     expect(slot).toMatchObject({ patient: stored.patient, domain: stored.domain })
   },
   read_record: async (ask, stored) => {
-    const newest = await callTool(ask, 'read_record', { uri: uriOf(stored) })
-    expectRead(textOf(newest), stored, true)
+    const newest = await callTool(ask, 'read_record', { uri: toUri(stored) })
+    expectRead(readText(newest), stored, true)
     expect(newest['structuredContent']).toMatchObject({ value: stored.now })
-    expectOlder(textOf(await callTool(ask, 'read_record', { uri: `${uriOf(stored)}/1` })), stored)
+    expectOlder(readText(await callTool(ask, 'read_record', { uri: `${toUri(stored)}/1` })), stored)
   },
   whats_changed: async (ask, stored) => {
     const result = await callTool(ask, 'whats_changed', { patient: stored.patient })
-    expectChanges(textOf(result), stored, '2 revision(s).')
+    expectChanges(readText(result), stored, '2 revision(s).')
   },
   changes_since: async (ask, stored) => {
-    const texts = textOf(await callTool(ask, 'changes_since', {}))
-    const own = blocksOf(texts).filter((line) => line.startsWith(`${uriOf(stored)}: `))
+    const texts = readText(await callTool(ask, 'changes_since', {}))
+    const own = splitBlocks(texts).filter((line) => line.startsWith(`${toUri(stored)}: `))
     expect(own).toHaveLength(1)
     expectChanges(['2 revision(s).', ...own].join('\n'), stored, '2 revision(s).')
-    for (const line of blocksOf(texts))
+    for (const line of splitBlocks(texts))
       expect(line).toMatch(/^(?:care:\/\/|\d+ revision\(s\)\.$|Next time ask with cursor [\w-]+$)/u)
   },
   search: async (ask) => {
     // Its titles are those of fetch and of resources/list; words of a hostile name may not be words at all.
     const result = await callTool(ask, 'search', { query: 'medication' })
-    expect(JSON.parse(textOf(result))).toEqual(result['structuredContent'])
+    expect(JSON.parse(readText(result))).toEqual(result['structuredContent'])
   },
   fetch: async (ask, stored) => {
-    const result = await callTool(ask, 'fetch', { id: uriOf(stored) })
-    const read = JSON.parse(textOf(result)) as { id: string; title: string; text: string }
+    const result = await callTool(ask, 'fetch', { id: toUri(stored) })
+    const read = JSON.parse(readText(result)) as { id: string; title: string; text: string }
     expect(read).toEqual(result['structuredContent'])
     expectTitle(read.title, stored)
     expectRead(read.text, stored, true)
@@ -181,18 +181,18 @@ const METHOD_DOORS: Readonly<Record<string, Door>> = {
       pages.push(...(page['resources'] as typeof pages))
       cursor = page['nextCursor']
     } while (cursor !== undefined)
-    const own = pages.find(({ uri }) => uri === uriOf(stored))
+    const own = pages.find(({ uri }) => uri === toUri(stored))
     expectTitle(own?.title ?? '', stored)
     expect(own?.name.split('/').map(decodeText)).toEqual([stored.patient, stored.domain])
   },
   'resources/templates/list': silent('resources/templates/list'),
   'resources/read': async (ask, stored) => {
-    const newest = await ask('resources/read', { uri: uriOf(stored) })
+    const newest = await ask('resources/read', { uri: toUri(stored) })
     const [content, retraction] = newest['contents'] as Texts
     expectRead(content?.text ?? '', stored, false)
     expectRetraction(retraction?.text ?? '', stored)
     expect(newest['_meta']).toMatchObject({ value: stored.now, 'care/data': DATA_LINE })
-    const older = await ask('resources/read', { uri: `${uriOf(stored)}/1` })
+    const older = await ask('resources/read', { uri: `${toUri(stored)}/1` })
     expectOlder((older['contents'] as Texts)[0]?.text ?? '', stored)
   },
   'completion/complete': async (ask, stored) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WITHDRAWALS, type Withdrawal } from '../wire/records.ts'
 import { type Asking, asking, ERAS } from './ask-everything.fixture.ts'
 import { BOTH, type McpFixture, startMcp, USER } from './mcp.fixture.ts'
-import { contentsOf, readRecord } from './methods/methods.fixture.ts'
+import { listContents, readRecord } from './methods/methods.fixture.ts'
 import { TEA, useStreams } from './sessions/streams.fixture.ts'
 
 const SAYS: Readonly<Record<Withdrawal, string>> = {
@@ -38,7 +38,7 @@ describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
     expect(content.text).toBe(`${withdrawn}\n${AGE}`)
     expect(spoken?.text).toBe(retraction)
     expect(meta).toMatchObject({ version: 2, value: '', status, 'care/retraction': retraction })
-    const [older] = await contentsOf(session, `${TEA}/1`)
+    const [older] = await listContents(session, `${TEA}/1`)
     expect(older?.text).toBe(`${replaced}\n${FIRST}\n${AGE}`)
     expect(older?._meta).toMatchObject({ value: FIRST, supersededBy: 2 })
   })
@@ -46,7 +46,7 @@ describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
   it('is spoken as its withdrawal; an older version says first that it was withdrawn', async () => {
     const session = await fixture.open(USER)
     const heard = async (version: number) => {
-      const [content] = await contentsOf(session, `${TEA}/${version}/audio`)
+      const [content] = await listContents(session, `${TEA}/${version}/audio`)
       return Buffer.from(content?.blob ?? '', 'base64').toString()
     }
     expect(await heard(2)).toBe(withdrawn)
@@ -58,8 +58,8 @@ describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
     beforeEach(async () => {
       by = await asking(era, fixture, BOTH)
     })
-    const tool = async (name: string, given: object) => {
-      const { result } = await by.call('tools/call', { name, arguments: given })
+    const tool = async (name: string, input: object) => {
+      const { result } = await by.call('tools/call', { name, arguments: input })
       const { content, structuredContent } = result as {
         content: Content
         structuredContent: object
@@ -67,11 +67,11 @@ describe.each(WITHDRAWALS)('C40: a record withdrawn as %s', (status) => {
       return { text: content[0]?.text ?? '', structuredContent }
     }
 
-    const complete = async (name: string, given: object) => {
+    const complete = async (name: string, passed: object) => {
       const { result } = await by.call('completion/complete', {
         ref: { type: 'ref/resource', uri: 'care://{patient}/{domain}/{version}' },
         argument: { name, value: '' },
-        context: { arguments: { patient: 'ann', ...given } },
+        context: { arguments: { patient: 'ann', ...passed } },
       })
       return (result as { completion: { values: string[] } }).completion.values
     }

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { eraseChain } from '../adapters/open-stores.ts'
 import { verifyExport } from '../domain/verify-export.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
-import { storeConfigOf } from '../testing/store-place.fixture.ts'
+import { readStoreConfig } from '../testing/store-place.fixture.ts'
 import { describePages, fillWrite, newest, text, USER, WAIT } from './page-browser.fixture.ts'
 
 const SEAL_KEYS = `key-1:${Buffer.alloc(32, 1).toString('base64')}`
@@ -79,7 +79,7 @@ describePages((pages) => {
       if (ring.kind !== 'ring') throw new Error(ring.problem)
       const by = { at: since, actor: 'dr-osei', reason: 'asked to' }
       const slot = { ...drops, audience: 'user' as const }
-      await eraseChain(storeConfigOf(service.place), { slot, by }, ring.ring)
+      await eraseChain(readStoreConfig(service.place), { slot, by }, ring.ring)
       await publish('Take one drop.')
       await osei.waitForSelector('text=Not stored: erased', WAIT)
       expect(await (await get('/verify')).json()).toMatchObject({

@@ -33,20 +33,20 @@ describePages((pages) => {
     issuer = undefined
   })
   /** Each knows the other's address. */
-  const startBoth = async (of: {
+  const startBoth = async (options: {
     readonly trust?: object
     readonly issuer?: (pageUrl: string) => Readonly<Record<string, string>>
   }) => {
     const port = String(await freePort())
     const issuerUrl = `http://127.0.0.1:${port}`
-    const TRUSTED_ISSUERS = JSON.stringify([{ issuer: issuerUrl, ...of.trust }])
+    const TRUSTED_ISSUERS = JSON.stringify([{ issuer: issuerUrl, ...options.trust }])
     const environment = { TRUSTED_ISSUERS, BEARER_AUTHOR: 'sub' }
     const service = await pages.start({ environment })
     issuer = await openIssuer({
       PORT: port,
       BASE_URL: issuerUrl,
       RESOURCES: JSON.stringify([RESOURCE, `${service.url}/mcp`]),
-      ...of.issuer?.(service.url),
+      ...options.issuer?.(service.url),
     })
     return { service, issuerUrl }
   }
@@ -54,8 +54,8 @@ describePages((pages) => {
   it('C19, C27: a nurse signs in, publishes in her own name and signs out; no token is in the address or outlives the tab', async () => {
     const { service, issuerUrl } = await startBoth({})
     const page = await pages.visit('/clinician.html')
-    const asked: URL[] = []
-    page.on('request', (request) => asked.push(new URL(request.url())))
+    const requested: URL[] = []
+    page.on('request', (request) => requested.push(new URL(request.url())))
     await page.click('text=Sign in')
     await allowAt(page, 'ada')
     await expect.poll(() => text(page, '#signed-in'), WAIT).toMatch(/^Signed in as ada until/)
@@ -64,13 +64,13 @@ describePages((pages) => {
       kept: [0, 0, ''],
       state: null,
     })
-    const begun = asked.find(({ href }) => href.startsWith(`${issuerUrl}/auth?`))?.searchParams
+    const begun = requested.find(({ href }) => href.startsWith(`${issuerUrl}/auth?`))?.searchParams
     expect(begun?.get('code_challenge_method')).toBe('S256')
     expect(begun?.get('code_challenge')).toMatch(/^[\w-]{43}$/)
     expect(begun?.get('state')).toMatch(/^[\w-]{43}$/)
     expect(begun?.get('resource')).toBe(RESOURCE)
     expect(begun?.get('redirect_uri')).toBe(`${service.url}/clinician.html`)
-    for (const { href } of asked) expect(href).not.toMatch(/eyJ|access_token|code_verifier/)
+    for (const { href } of requested) expect(href).not.toMatch(/eyJ|access_token|code_verifier/)
     const { authorId: _, authorLabel: __, ...fields } = medication
     await fillWrite(page, fields)
     await page.click('#send')
@@ -113,15 +113,15 @@ describePages((pages) => {
       authorization_endpoint: `${address}/authorize?p=one`,
       token_endpoint: `${address}/token`,
     }
-    const asked: string[] = []
+    const requests: string[] = []
     await page.route('https://login.test/**', (route) => {
-      asked.push(route.request().url())
+      requests.push(route.request().url())
       return route.fulfill({ json: metadata, headers: { 'access-control-allow-origin': '*' } })
     })
     await page.click('#issuers button')
-    await expect.poll(() => asked.length, WAIT).toBe(2)
-    expect(asked[0]).toBe(`${address}/.well-known/openid-configuration`)
-    const { searchParams } = new URL(asked[1] ?? '')
+    await expect.poll(() => requests.length, WAIT).toBe(2)
+    expect(requests[0]).toBe(`${address}/.well-known/openid-configuration`)
+    const { searchParams } = new URL(requests[1] ?? '')
     expect(searchParams.get('scope')).toBe('api://care/care.read.user')
     expect(searchParams.get('client_id')).toBe('spa')
     expect(searchParams.get('p')).toBe('one')

@@ -61,7 +61,7 @@ const bodyIn = (language: string | undefined, path: string, isPrivate = false): 
     ?.body ?? ''
 
 /** Texts and labels of a page but what is marked as English or as code. */
-const textsOf = (body: string): readonly string[] => [
+const listTexts = (body: string): readonly string[] => [
   ...body
     .replace(
       /<(a|option|pre|bdi|script)\b[^>]*(?: lang="en"|class="mono"|tabindex|src)[^>]*>.*?<\/\1>/gs,
@@ -90,7 +90,9 @@ describe('C37: the pages in the service’s language', () => {
     (language) => {
       for (const path of Object.keys(PAGES))
         for (const isPrivate of [false, true])
-          expect(englishIn(textsOf(bodyIn(language, path, isPrivate)), language), path).toEqual([])
+          expect(englishIn(listTexts(bodyIn(language, path, isPrivate)), language), path).toEqual(
+            [],
+          )
     },
   )
 

@@ -7,7 +7,7 @@ import { mintToken } from '@tallystick/jwt-lite'
 import { type ListeningService, startListening, systemClock } from '@tallystick/service-kit'
 import type { CareConfig } from '../config.ts'
 import { createCareService } from '../service.ts'
-import { RESOURCE, signatureOf, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
+import { joinSignature, RESOURCE, testConfig, WRITE_SECRET } from '../testing/care.fixture.ts'
 import { type CutProxy, openCutProxy } from '../testing/cut-proxy.ts'
 import { makeStorePlace, type StorePlace } from '../testing/store-place.fixture.ts'
 import type { WriteAnswer } from '../wire/write.ts'
@@ -39,7 +39,7 @@ type PageServiceOptions = {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-function tokenOf(
+function issueToken(
   config: CareConfig,
   { scope, lifetimeSeconds, sub }: { scope: string; lifetimeSeconds: number; sub: string },
 ): string {
@@ -65,7 +65,7 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
     headers: {
       'content-type': 'application/json',
       'x-care-timestamp': timestamp,
-      'x-care-signature': signatureOf({ timestamp, body }),
+      'x-care-signature': joinSignature({ timestamp, body }),
     },
     body,
   })
@@ -74,16 +74,16 @@ async function sendSigned(port: number, fields: object): Promise<WriteAnswer> {
 }
 
 /** Starts the service with empty stores. */
-export async function startPageService(given: PageServiceOptions): Promise<PageService> {
+export async function startPageService(input: PageServiceOptions): Promise<PageService> {
   let aheadMs = 0
   const passTime = (ms: number): void => {
     aheadMs += ms
   }
   const clock = { ...systemClock, unixMs: () => systemClock.unixMs() + aheadMs }
   const place = await makeStorePlace({ isOnDisk: true })
-  const config = testConfig({ ...place.environment, LANGUAGE: 'en', ...given.environment })
+  const config = testConfig({ ...place.environment, LANGUAGE: 'en', ...input.environment })
   const serve = async (port: number): Promise<ListeningService> => {
-    const environment = given.hasVoice ? process.env : {}
+    const environment = input.hasVoice ? process.env : {}
     return startListening(
       await createCareService({ config, clock, environment, followsDatabase: false }),
       { port },
@@ -98,7 +98,7 @@ export async function startPageService(given: PageServiceOptions): Promise<PageS
     network,
     place,
     token: (scope, lifetimeSeconds = 3_600, sub = 'device-1') =>
-      tokenOf(config, { scope, lifetimeSeconds, sub }),
+      issueToken(config, { scope, lifetimeSeconds, sub }),
     write: (fields) => sendSigned(port, fields),
     passTime,
     async restart({ keepsSessions, laterMs = 0 }) {

@@ -2,7 +2,7 @@
 import type { TokenClaims, TokenVerdict } from '@tallystick/jwt-lite'
 import { type ErrorAnswer, presentedToken, sendError } from '@tallystick/service-kit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isCareScope, isOfHousehold, type Reach, reachOf } from '../domain/scopes.ts'
+import { isCareScope, isOfHousehold, type Reach, readReach } from '../domain/scopes.ts'
 import { errorAnswer, invalidToken, type Protected } from '../errors.ts'
 
 /**
@@ -81,7 +81,7 @@ export const refusedTo = ({ isAnonymous }: Reader, deps: Protected): ErrorAnswer
   isAnonymous ? invalidToken(undefined, deps) : errorAnswer('insufficient_scope')
 
 /** The reader of a request. Undefined if its token is refused, in which case the 401 has been sent. */
-export async function readerOf(
+export async function findReader(
   exchange: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   deps: BearerCheckDeps,
 ): Promise<Reader | undefined> {
@@ -94,7 +94,7 @@ export async function readerOf(
     return undefined
   }
   const { scopes, sub } = check.claims
-  const readable = reachOf(scopes)
+  const readable = readReach(scopes)
   const internal = readable.filter(({ audience }) => audience === 'assistant')
   const visible = isOfHousehold(scopes) ? readable : [EVERY_SPEAKABLE, ...internal]
   return { visible, readable, isAnonymous: false, hasRights: scopes.some(isCareScope), sub }

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   type CareFixture,
-  signatureOf,
+  joinSignature,
   startCareFixture,
   testConfig,
   WRITE_SECRET,
@@ -31,7 +31,7 @@ const writeAs = (sub: string, body: object) => writeWith('care.write', sub, body
 const signedWith = (secret: string, body: object) => {
   const payload = JSON.stringify(body)
   const timestamp = new Date(fixture.clock.unixMs()).toISOString()
-  const signature = signatureOf({ timestamp, body: payload, secret })
+  const signature = joinSignature({ timestamp, body: payload, secret })
   const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
   return fixture.app.inject({ method: 'POST', url: '/write', payload, headers })
 }

@@ -5,7 +5,7 @@ import { readReadRows } from '../adapters/rows/read-trail.ts'
 import { addRevocation, readRevocations } from '../adapters/rows/revoked-tokens.ts'
 import { openHost } from '../testing/mcp-host.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
-import { storeConfigOf } from '../testing/store-place.fixture.ts'
+import { readStoreConfig } from '../testing/store-place.fixture.ts'
 
 const tea = { patient: 'ann', domain: 'tea', value: 'No sugar.', authorId: 'dr-osei' }
 const plan = { ...tea, domain: 'plan', audience: 'assistant', value: 'Only for assistants.' }
@@ -61,7 +61,7 @@ describe('a token that was lost', () => {
     const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     expect((await get('/verify', bearer(token))).status).toBe(200)
     const revocation = { jti, at: '2026-06-01T08:00:00Z', actor: 'it', reason: 'lost phone' }
-    await withSideRows(storeConfigOf(care.place), (tables) => addRevocation(tables, revocation))
+    await withSideRows(readStoreConfig(care.place), (tables) => addRevocation(tables, revocation))
     await expect.poll(async () => (await get('/verify', bearer(token))).status).toBe(401)
     const refused = await get('/verify/export', bearer(token))
     expect(await refused.json()).toMatchObject({ error_description: 'revoked' })
@@ -80,7 +80,7 @@ describe('a token that was lost', () => {
     await care.stop()
     care = await startRunningCare({ place })
     expect((await get('/verify', bearer(token))).status).toBe(401)
-    expect(await withSideRows(storeConfigOf(place), readRevocations)).toEqual([revocation])
+    expect(await withSideRows(readStoreConfig(place), readRevocations)).toEqual([revocation])
   })
 })
 
@@ -126,7 +126,9 @@ describe('READ_AUDIT=all', () => {
     const { place } = care
     await care.stop()
     const rows = (query: object) =>
-      withSideRows(storeConfigOf(place), (tables) => readReadRows(tables, { limit: 50, ...query }))
+      withSideRows(readStoreConfig(place), (tables) =>
+        readReadRows(tables, { limit: 50, ...query }),
+      )
     const all = await rows({})
     expect(all.map(({ actor, outcome, uri, way }) => [actor, way, outcome, uri])).toEqual([
       ['auditor', 'verify/export', 'served', 'care-internal://*'],

@@ -1,7 +1,7 @@
 /** Every operation in the reference has an example, and every example is answered as the reference says. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { modernHeaders } from '../mcp/edges/modern.fixture.ts'
-import { MODERN_RESOURCE, RESOURCE, signatureOf } from '../testing/care.fixture.ts'
+import { joinSignature, MODERN_RESOURCE, RESOURCE } from '../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
 import { discoverExample, initializeExample, uriExample, writeExample } from '../wire/examples.ts'
 
@@ -19,7 +19,7 @@ const bearer = (): Record<string, string> => ({
 
 function signed(body: object): Record<string, string> {
   const timestamp = new Date().toISOString()
-  const signature = signatureOf({ timestamp, body: JSON.stringify(body) })
+  const signature = joinSignature({ timestamp, body: JSON.stringify(body) })
   return { 'x-care-timestamp': timestamp, 'x-care-signature': signature }
 }
 

@@ -1,7 +1,7 @@
 // C32: the verdict that is kept, when it is reused, and what a household's token sees of it.
 import * as fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { restsOf } from '../adapters/records/journal-slices.ts'
+import { countRests } from '../adapters/records/journal-slices.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { createChainVerifier } from '../domain/verification.ts'
 import { atRestLine, verifyJson, verifyText } from '../domain/verify-report.ts'
@@ -24,17 +24,17 @@ beforeEach(() => {
 })
 const report = async (headers = {}) => (await suite.fixture.get('/verify', headers)).json()
 
-const textOf = async (pages: AsyncIterable<string | Buffer>) => {
+const readText = async (pages: AsyncIterable<string | Buffer>) => {
   let text = ''
   for await (const page of pages) text += String(page)
   return text
 }
 const CHAINS = 20_000
-const slotOf = (number: number) =>
+const makeSlot = (number: number) =>
   ({ patient: `p-${number}`, domain: 'diet', audience: 'user' }) as const
-const chainOf = (number: number) => {
+const makeChain = (number: number) => {
   const receipt = { uri: `care://p-${number}/diet`, encrypted: false, algorithm: 'none' }
-  const slot = slotOf(number)
+  const slot = makeSlot(number)
   return { number, slot, versions: 1, intact: true, receipt: { ...receipt, storedBytes: 600 } }
 }
 
@@ -44,14 +44,14 @@ function showChains(): number[] {
   const pages: number[] = []
   store.lastChain = async () => CHAINS
   store.verify = async function* ({ numbers: { from, to } = { from: 0, to: 0 } }) {
-    for (let at = Math.max(from, 1); at <= Math.min(to - 1, CHAINS); at += 1) yield chainOf(at)
+    for (let at = Math.max(from, 1); at <= Math.min(to - 1, CHAINS); at += 1) yield makeChain(at)
   }
   store.chains = async ({ after, limit }) => {
     const count = Math.min(limit, CHAINS - after)
     pages.push(count)
     return Array.from({ length: count }, (_, at) => ({
       number: after + at + 1,
-      slot: slotOf(after + at + 1),
+      slot: makeSlot(after + at + 1),
     }))
   }
   return pages
@@ -168,25 +168,25 @@ describe('C32: a kept verdict', () => {
       fc.asyncProperty(fc.array(written, { maxLength: 6 }), async (writes) => {
         for (const each of writes) await fixture.write({ ...diet, ...each })
         fixture.clock.advanceMs(1_000)
-        const kept = await texts()
+        const stored = await texts()
         const { store } = fixture
         const fresh = createChainVerifier({
           store,
           clock: fixture.clock,
-          isoOf: String,
-          ...restsOf(store.journals),
+          toIso: String,
+          ...countRests(store.journals),
         })
         const run = await fresh.verify({ reach: [{ audience: 'user' }], isAnonymous: false })
         if (run.kind !== 'report') throw new Error('nothing was replayed')
-        const { checkedAt, resource } = JSON.parse(kept[0] ?? '')
+        const { checkedAt, resource } = JSON.parse(stored[0] ?? '')
         const again = {
           ...run.report,
           parts: run.report.parts.map((part) => ({ ...part, checkedAt })),
         }
         const place = { resource, atRest: atRestLine(store.sealKeyId) }
-        expect(kept).toEqual([
-          await textOf(verifyJson(again, place)),
-          await textOf(verifyText(again, place)),
+        expect(stored).toEqual([
+          await readText(verifyJson(again, place)),
+          await readText(verifyText(again, place)),
         ])
         fresh.close()
       }),
@@ -256,13 +256,13 @@ describe('C24: /verify with a household’s token', () => {
   })
 
   test('C30: the store is not asked for what the URI forbids', async () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const { store } = suite.fixture
     for (const name of ['verify', 'verifyAdded', 'head', 'exportLines', 'latest'] as const) {
-      const ask = store[name] as (...given: unknown[]) => unknown
-      const watched = (...given: unknown[]) => {
-        asked.push(name)
-        return ask(...given)
+      const ask = store[name] as (...input: unknown[]) => unknown
+      const watched = (...passed: unknown[]) => {
+        requested.push(name)
+        return ask(...passed)
       }
       Object.assign(store, { [name]: watched })
     }
@@ -271,7 +271,7 @@ describe('C24: /verify with a household’s token', () => {
         for (const domain of ['plan', 'none'])
           await suite.fixture.get(`${path}?uri=care-internal://ann/${domain}`, headers)
     await suite.fixture.get('/verify?uri=care-internal://ann/plan')
-    expect(asked).toEqual([])
+    expect(requested).toEqual([])
   })
 })
 
@@ -329,7 +329,7 @@ describe('visitors', () => {
       expect((await suite.fixture.get('/verify', { accept: 'text/plain' })).body).toBe(text.body)
       expect(pages).toEqual([])
       store.verifyAdded = async function* () {
-        yield { ...chainOf(300), versions: 2 }
+        yield { ...makeChain(300), versions: 2 }
       }
       await suite.fixture.write({ ...diet, value: 'No juice either.' })
       const { chains, versions } = await report()
@@ -348,7 +348,7 @@ describe('visitors', () => {
     const { clock, store } = suite.fixture
     showChains()
     store.outsideMark = () => '0'
-    const deps = { store, clock, isoOf: String, ...restsOf(store.journals) }
+    const deps = { store, clock, toIso: String, ...countRests(store.journals) }
     const verifier = createChainVerifier(deps)
     const run = await verifier.verify({ reach: [{ audience: 'user' }], isAnonymous: true })
     if (run.kind !== 'report') throw new Error('nothing was replayed')
@@ -360,7 +360,7 @@ describe('visitors', () => {
     const place = { resource: '', atRest: '' }
     const countTurns = async () => {
       turns = 0
-      await textOf(verifyJson({ ...run.report, turn }, place))
+      await readText(verifyJson({ ...run.report, turn }, place))
       return turns
     }
     const pages = Math.ceil(CHAINS / 256)

@@ -43,7 +43,7 @@ describe('C38: José composed and decomposed', () => {
     const answer = await fetch(`${care.url}${path}`, { headers })
     return `${answer.status} ${await answer.text()}`
   }
-  const tool = (name: string, given: object) => call('tools/call', { name, arguments: given })
+  const tool = (name: string, input: object) => call('tools/call', { name, arguments: input })
   const prompt = (name: string) =>
     call('prompts/get', { name, arguments: { patient: APART, domain: record.domain } })
   const command = async (...words: readonly string[]): Promise<string> => {
@@ -239,22 +239,22 @@ describe('C38: a name that may be taken for another', () => {
     return (await answer.json()) as { readonly warning?: object }
   }
 
-  const asked = async (patient: string, domain = record.domain) => {
+  const requested = async (patient: string, domain = record.domain) => {
     const answer = await care.write({ ...record, patient, domain })
     return ((await answer.json()) as { readonly warning?: object }).warning
   }
 
   it('is asked about on the first version of a new patient or topic', async () => {
-    expect(await asked('Ann')).toEqual({ reason: 'alike_names', names: ['ann'] })
-    expect(await asked('Ann')).toBe(undefined)
-    expect(await asked('аnn')).toMatchObject({
+    expect(await requested('Ann')).toEqual({ reason: 'alike_names', names: ['ann'] })
+    expect(await requested('Ann')).toBe(undefined)
+    expect(await requested('аnn')).toMatchObject({
       names: expect.arrayContaining(['ann', 'Ann']) as string[],
     })
-    expect(await asked('ann', 'Medication')).toEqual({
+    expect(await requested('ann', 'Medication')).toEqual({
       reason: 'alike_names',
       names: ['medication'],
     })
-    expect(await asked('Anna')).toBe(undefined)
+    expect(await requested('Anna')).toBe(undefined)
   })
 
   it('C30: tells a writer only of chains that it may read', async () => {

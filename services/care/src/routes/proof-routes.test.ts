@@ -13,13 +13,13 @@ const suite = useVerify()
 const { withToken } = suite
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
-async function proofOf(query: string, headers: Record<string, string> = {}) {
+async function askProof(query: string, headers: Record<string, string> = {}) {
   const answer = await suite.fixture.get(`/verify/proof?${query}`, headers)
   expect(answer.statusCode).toBe(200)
   return answer.json<ProofAnswer>()
 }
 
-async function headOf(journal: 'user' | 'assistant', headers: Record<string, string> = {}) {
+async function askHead(journal: 'user' | 'assistant', headers: Record<string, string> = {}) {
   const { body } = await suite.fixture.get(`/verify/checkpoint?journal=${journal}`, headers)
   const parsed = parseCheckpoint(body.slice(0, body.lastIndexOf('\n\n') + 1))
   if (parsed.kind !== 'checkpoint') throw new Error(body)
@@ -37,16 +37,16 @@ async function versionLines(headers: Record<string, string>) {
 
 function holds(proof: ProofAnswer, leaf = Buffer.alloc(0)): boolean {
   const { size } = proof
-  const of = { size, rootHash: bytes(proof.rootHash), proof: proof.proof.map(bytes) }
+  const options = { size, rootHash: bytes(proof.rootHash), proof: proof.proof.map(bytes) }
   if (proof.kind === 'inclusion')
-    return verifyInclusion({ ...of, index: proof.index, leafHash: leaf })
+    return verifyInclusion({ ...options, index: proof.index, leafHash: leaf })
   const { oldRootHash, oldSize } = proof
-  return verifyConsistency({ ...of, oldSize, oldRootHash: bytes(oldRootHash) })
+  return verifyConsistency({ ...options, oldSize, oldRootHash: bytes(oldRootHash) })
 }
 
 describe('C9: proofs', () => {
   test('anyone can prove that the speakable journal only grew, from a checkpoint that he kept to the newest', async () => {
-    const kept = await headOf('user')
+    const stored = await askHead('user')
     for (const value of ['Three tablets.', 'Four tablets.'])
       await suite.fixture.write({
         patient: 'ann',
@@ -54,21 +54,21 @@ describe('C9: proofs', () => {
         value,
         authorId: 'dr-osei',
       })
-    const newest = await headOf('user')
-    const proof = await proofOf(`oldSize=${kept.size}&size=${newest.size}`)
+    const newest = await askHead('user')
+    const proof = await askProof(`oldSize=${stored.size}&size=${newest.size}`)
     expect(proof).toMatchObject({
       kind: 'consistency',
       journal: 'user',
       origin: newest.origin,
-      oldSize: kept.size,
+      oldSize: stored.size,
       size: newest.size,
-      oldRootHash: Buffer.from(kept.rootHash).toString('hex'),
+      oldRootHash: Buffer.from(stored.rootHash).toString('hex'),
       rootHash: Buffer.from(newest.rootHash).toString('hex'),
     })
     for (let oldSize = 1; oldSize <= newest.size; oldSize += 1)
       for (let size = oldSize; size <= newest.size; size += 1)
-        expect(holds(await proofOf(`oldSize=${oldSize}&size=${size}`))).toBe(true)
-    expect(await proofOf('oldSize=0')).toMatchObject({ proof: [], size: newest.size })
+        expect(holds(await askProof(`oldSize=${oldSize}&size=${size}`))).toBe(true)
+    expect(await askProof('oldSize=0')).toMatchObject({ proof: [], size: newest.size })
   })
 
   test('who has an exported entry proves that it is in the signed journal, without a token', async () => {
@@ -76,7 +76,7 @@ describe('C9: proofs', () => {
     expect(lines).toHaveLength(3)
     for (const { entry, leafIndex } of lines) {
       const leaf = Buffer.from(leafHash(Buffer.from(entry)))
-      const proof = await proofOf(`index=${leafIndex}`)
+      const proof = await askProof(`index=${leafIndex}`)
       expect(holds(proof, leaf)).toBe(true)
       expect(holds(proof, Buffer.from(leafHash(Buffer.from(`${entry} `))))).toBe(false)
     }
@@ -89,14 +89,14 @@ describe('C9: proofs', () => {
       'care://ann/medication',
       'care-internal://ann/plan',
     ]) {
-      const proof = await proofOf(`uri=${encodeURIComponent(uri)}`, withToken(BOTH))
+      const proof = await askProof(`uri=${encodeURIComponent(uri)}`, withToken(BOTH))
       const meant = lines.findLast((line) => `${line.uri}/`.startsWith(`${uri}/`))
       const leaf = Buffer.from(leafHash(Buffer.from(meant?.entry ?? '')))
       expect(proof).toMatchObject({ leafHash: leaf.toString('hex'), index: meant?.leafIndex })
       expect(holds(proof, leaf)).toBe(true)
     }
     const ofHousehold = withToken('care.read.user:ann')
-    expect(await proofOf('uri=care://ann/diet', ofHousehold)).toMatchObject({ kind: 'inclusion' })
+    expect(await askProof('uri=care://ann/diet', ofHousehold)).toMatchObject({ kind: 'inclusion' })
   })
 
   test('the journal of internal records is for its scope: 401 without a token, 403 with another’s', async () => {

@@ -11,12 +11,12 @@ import { errorAnswer } from '../errors.ts'
 import type { Audience } from '../wire/audience.ts'
 import { parseChainUri } from '../wire/record-uri.ts'
 import { type ProofAnswer, proofAnswer, proofQuery, witnessesAnswer } from '../wire/verify.ts'
-import { type BearerCheckDeps, MAYBE_BEARER, readerOf, refusedTo } from './bearer.ts'
+import { type BearerCheckDeps, findReader, MAYBE_BEARER, refusedTo } from './bearer.ts'
 
 type ProofDeps = BearerCheckDeps & { readonly store: Pick<RecordStore, 'journals' | 'leaf'> }
 
 const hex = (hash: Uint8Array): string => Buffer.from(hash).toString('hex')
-const originOf = (verifierKey: string): string => verifierKey.slice(0, verifierKey.indexOf('+'))
+const readOrigin = (verifierKey: string): string => verifierKey.slice(0, verifierKey.indexOf('+'))
 
 type Asked = {
   readonly journal: Audience
@@ -33,7 +33,7 @@ async function prove(
   const journal = journals[audience]
   const parts = {
     journal: audience,
-    origin: originOf(journal.verifierKey),
+    origin: readOrigin(journal.verifierKey),
     size,
     rootHash: hex(await journal.rootAt(size)),
   }
@@ -67,7 +67,7 @@ export function addProofRoute(app: ServiceApp, deps: ProofDeps): void {
     },
   }
   app.get('/verify/proof', { schema }, async (request, reply) => {
-    const reader = await readerOf({ request, reply }, deps)
+    const reader = await findReader({ request, reply }, deps)
     if (reader === undefined) return reply
     void reply.header('cache-control', 'no-store')
     const { index, oldSize, uri } = request.query
@@ -119,7 +119,7 @@ export function addWitnessesRoute(
     const { size, verifierKey } = store.journals.user
     const checkpoint = witnesses.cosigned()
     return reply.header('cache-control', 'no-store').send({
-      origin: originOf(verifierKey),
+      origin: readOrigin(verifierKey),
       verifierKey,
       size,
       ...(checkpoint && { checkpoint }),

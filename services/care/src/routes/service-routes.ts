@@ -24,19 +24,19 @@ export function addMetadataRoutes(
     readonly scopes: AdvertisedScopes
   },
 ): void {
-  const metadataOf = (path: string, scopes: readonly string[]) => ({
+  const describeResource = (path: string, scopes: readonly string[]) => ({
     resource: `${deps.baseUrl}${path}`,
     authorization_servers: [...deps.servers],
     scopes_supported: [...scopes],
     bearer_methods_supported: ['header'],
     resource_documentation: `${deps.baseUrl}/verify`,
   })
-  const sessions = metadataOf('/mcp', deps.scopes.all)
+  const sessions = describeResource('/mcp', deps.scopes.all)
   const places = {
     [ROOT_METADATA_PATH]: sessions,
     [METADATA_PATH]: sessions,
     // Nothing there writes, so no host needs to ask for the write scope.
-    [MODERN_METADATA_PATH]: metadataOf(MODERN_MCP_PATH, deps.scopes.reading),
+    [MODERN_METADATA_PATH]: describeResource(MODERN_MCP_PATH, deps.scopes.reading),
   }
   const schema = {
     tags: ['mcp'],

@@ -285,8 +285,8 @@ describe.each(VENDORS)(
       const modern = await care.get('/.well-known/oauth-protected-resource/mcp/2026-07-28')
       const reads = advertised.filter((scope) => !scope.endsWith('care.write'))
       expect(modern.json()).toMatchObject({ scopes_supported: reads })
-      const asked = await care.app.inject(initialize('/mcp/2026-07-28'))
-      expect(asked.headers['www-authenticate']).toContain(`scope="${reads.join(' ')}"`)
+      const requested = await care.app.inject(initialize('/mcp/2026-07-28'))
+      expect(requested.headers['www-authenticate']).toContain(`scope="${reads.join(' ')}"`)
     })
   },
 )

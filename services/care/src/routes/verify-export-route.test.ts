@@ -13,13 +13,13 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 const withToken = (scope: string) => ({ authorization: `Bearer ${fixture.token(scope)}` })
-const linesOf = (body: string): { kind: string; uri?: string }[] =>
+const listLines = (body: string): { kind: string; uri?: string }[] =>
   body
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
-const urisOf = (body: string) =>
-  linesOf(body)
+const listUris = (body: string) =>
+  listLines(body)
     .filter(({ kind }) => kind === 'version')
     .map(({ uri }) => uri)
 
@@ -29,15 +29,15 @@ describe('GET /verify/export', () => {
     expect(answer.statusCode).toBe(200)
     expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
     expect(answer.headers['cache-control']).toBe('no-store')
-    expect(urisOf(answer.body)).toEqual(['care://ann/medication/1', 'care://ann/medication/2'])
+    expect(listUris(answer.body)).toEqual(['care://ann/medication/1', 'care://ann/medication/2'])
     expect(answer.body).not.toContain('assistant')
     const both = await fixture.get(
       '/verify/export',
       withToken('care.read.user care.read.assistant'),
     )
-    expect(urisOf(both.body)).toContain('care-internal://ann/plan/1')
+    expect(listUris(both.body)).toContain('care-internal://ann/plan/1')
     const internal = await fixture.get('/verify/export', withToken('care.read.assistant'))
-    expect(urisOf(internal.body)).toEqual(['care-internal://ann/plan/1'])
+    expect(listUris(internal.body)).toEqual(['care-internal://ann/plan/1'])
   })
 
   test('200 with a uri: that chain', async () => {
@@ -46,7 +46,7 @@ describe('GET /verify/export', () => {
       '/verify/export?uri=care://ann/medication/1',
       withToken('care.read.user'),
     )
-    expect(urisOf(answer.body)).toEqual(['care://ann/medication/1', 'care://ann/medication/2'])
+    expect(listUris(answer.body)).toEqual(['care://ann/medication/1', 'care://ann/medication/2'])
   })
 
   test('401: it holds records, so a token is required', async () => {

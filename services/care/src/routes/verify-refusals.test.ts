@@ -78,16 +78,16 @@ describe('404 not_found', () => {
     const internal = ['care-internal://ann/plan', 'care-internal://ann/none']
     for (const route of ['/verify', '/verify/export']) {
       const seen = new Set<string>()
-      const asked: unknown[] = []
+      const requested: unknown[] = []
       for (const uri of [...internal, 'care://ann/none']) {
         calls.length = 0
         const answer = await suite.fixture.get(`${route}?uri=${uri}`, withToken('care.read.user'))
         const { 'x-request-id': _, date: __, 'content-length': ___, ...headers } = answer.headers
         seen.add(JSON.stringify([answer.statusCode, answer.body.replace(uri, ''), headers]))
-        asked.push([uri, calls.length === 0])
+        requested.push([uri, calls.length === 0])
       }
       expect(seen.size).toBe(1)
-      expect(asked.slice(0, 2)).toEqual(internal.map((uri) => [uri, true]))
+      expect(requested.slice(0, 2)).toEqual(internal.map((uri) => [uri, true]))
     }
   })
 })

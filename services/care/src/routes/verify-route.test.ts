@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { restsOf } from '../adapters/records/journal-slices.ts'
+import { countRests } from '../adapters/records/journal-slices.ts'
 import { RecordStoreUnavailable } from '../domain/record-store.ts'
 import { createChainVerifier } from '../domain/verification.ts'
 import { RESOURCE } from '../testing/care.fixture.ts'
@@ -262,8 +262,8 @@ describe('C18: one replay at a time', () => {
       await gate.promise
       yield* verify(query)
     }
-    const shares = { clock, store, isoOf: String, countProcesses: () => 2 }
-    const verifier = createChainVerifier({ ...shares, ...restsOf(store.journals) })
+    const shares = { clock, store, toIso: String, countProcesses: () => 2 }
+    const verifier = createChainVerifier({ ...shares, ...countRests(store.journals) })
     const runs = Array.from({ length: 40 }, (_, at) => {
       const slot = { ...user, patient: 'ann', domain: `none-${at}` }
       return verifier.verify({ slot, reach: [user], isAnonymous: true })

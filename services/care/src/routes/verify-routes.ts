@@ -19,7 +19,7 @@ import { errorAnswer } from '../errors.ts'
 import type { Audience } from '../wire/audience.ts'
 import { chainUri, parseChainUri } from '../wire/record-uri.ts'
 import { checkpointQuery, uriQuery, verifyAnswer } from '../wire/verify.ts'
-import { BEARER, type BearerCheckDeps, MAYBE_BEARER, readerOf, refusedTo } from './bearer.ts'
+import { BEARER, type BearerCheckDeps, findReader, MAYBE_BEARER, refusedTo } from './bearer.ts'
 
 /** JSON if `Accept` is application/json, any type or absent, unless it contains text/html (care.md). */
 export function isJsonAccepted(accept: string | undefined): boolean {
@@ -89,7 +89,7 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
     response: { 200: verifyAnswer, ...ERRORS, 404: errorBody },
   }
   app.get('/verify', { schema }, async (request, reply) => {
-    const reader = await readerOf({ request, reply }, deps)
+    const reader = await findReader({ request, reply }, deps)
     if (reader === undefined) return reply
     if (deps.isPrivate && !reader.hasRights) return sendError(reply, refusedTo(reader, deps))
     void reply.header('cache-control', 'no-store')
@@ -128,12 +128,12 @@ function addVerifyRoute(app: ServiceApp, deps: VerifyDeps): void {
   })
 }
 
-const audiencesOf = (reach: readonly Reach[]): readonly Audience[] => [
+const listAudiences = (reach: readonly Reach[]): readonly Audience[] => [
   ...new Set(reach.map(({ audience }) => audience)),
 ]
 
 /** Stands in the trail of reads for every chain of an audience. */
-const everythingOf = (audience: Audience): string =>
+const nameEverything = (audience: Audience): string =>
   audience === 'user' ? 'care://*' : 'care-internal://*'
 
 async function* lines(texts: AsyncIterable<string>): AsyncIterable<string> {
@@ -156,7 +156,7 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
   }
   const config = { answersAs: 'application/x-ndjson' } as const
   app.get('/verify/export', { schema, config }, async (request, reply) => {
-    const reader = await readerOf({ request, reply }, deps)
+    const reader = await findReader({ request, reply }, deps)
     if (reader === undefined) return reply
     if (reader.readable.length === 0) return sendError(reply, refusedTo(reader, deps))
     const { uri } = request.query
@@ -167,10 +167,10 @@ function addExportRoute(app: ServiceApp, deps: VerifyDeps): void {
         return sendError(reply, unknownUri(uri))
     }
     const { readable: within, sub = '' } = reader
-    const uris = slot === undefined ? audiencesOf(within).map(everythingOf) : [chainUri(slot)]
+    const uris = slot === undefined ? listAudiences(within).map(nameEverything) : [chainUri(slot)]
     for (const chain of uris)
       deps.noteRead({ actor: sub, way: 'verify/export', outcome: 'served', uri: chain })
-    const audiences = slot === undefined ? audiencesOf(within) : [slot.audience]
+    const audiences = slot === undefined ? listAudiences(within) : [slot.audience]
     return reply
       .header('cache-control', 'no-store')
       .type('application/x-ndjson; charset=utf-8')
@@ -193,10 +193,10 @@ function addCheckpointRoute(app: ServiceApp, deps: VerifyDeps): void {
   }
   const config = { answersAs: 'text/plain' } as const
   app.get('/verify/checkpoint', { schema, config }, async (request, reply) => {
-    const reader = await readerOf({ request, reply }, deps)
+    const reader = await findReader({ request, reply }, deps)
     if (reader === undefined) return reply
     const { cosigned, journal } = request.query
-    if (!audiencesOf(reader.visible).includes(journal))
+    if (!listAudiences(reader.visible).includes(journal))
       return sendError(reply, refusedTo(reader, deps))
     // No witness sees the journal of internal records.
     const isKept = cosigned === 'yes' && journal === 'user'

@@ -4,7 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   type CareFixture,
-  signatureOf,
+  joinSignature,
   startCareFixture,
   WRITE_SECRET,
 } from '../testing/care.fixture.ts'
@@ -54,7 +54,7 @@ const refusals: readonly Refused[] = [
   },
   {
     name: 'missing timestamp',
-    send: () => post({ 'x-care-signature': signatureOf({ timestamp: '', body: '' }) }),
+    send: () => post({ 'x-care-signature': joinSignature({ timestamp: '', body: '' }) }),
     reason: 'missing_timestamp',
     ...hmac,
   },
@@ -110,7 +110,7 @@ const refusals: readonly Refused[] = [
     name: 'upper-case hex is not a signature',
     send: () =>
       signed(JSON.stringify(body), {
-        'x-care-signature': signatureOf({
+        'x-care-signature': joinSignature({
           timestamp: NOW,
           body: JSON.stringify(body),
         }).toUpperCase(),
@@ -279,11 +279,11 @@ describe('401 unauthorized: uniform, names no cause; every refusal adds an audit
     for (const { send } of refusals) await send()
     const accepting = await startCareFixture()
     await accepting.write(body)
-    const kept = JSON.stringify([...fixture.audit.rows, ...accepting.audit.rows])
+    const stored = JSON.stringify([...fixture.audit.rows, ...accepting.audit.rows])
     await accepting.close()
-    expect(kept).not.toMatch(/[0-9a-f]{64}/)
-    expect(kept).not.toContain(fixture.token('care.write').slice(0, 20))
-    expect(kept).not.toContain(body.value)
+    expect(stored).not.toMatch(/[0-9a-f]{64}/)
+    expect(stored).not.toContain(fixture.token('care.write').slice(0, 20))
+    expect(stored).not.toContain(body.value)
   })
 
   test('a failing trail does not change the answer', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChainKeyLost, RecordStoreUnavailable } from '../domain/record-store.ts'
-import { type CareFixture, signatureOf, startCareFixture } from '../testing/care.fixture.ts'
+import { type CareFixture, joinSignature, startCareFixture } from '../testing/care.fixture.ts'
 import { WRITE_BODY_BYTES_MAX } from '../wire/write-limits.ts'
 import { body, NOW, writesTo } from './write.fixture.ts'
 
@@ -74,7 +74,7 @@ describe('200', () => {
 
   test('an optional sha256= prefix is accepted', async () => {
     const payload = JSON.stringify(body)
-    const signature = `sha256=${signatureOf({ timestamp: NOW, body: payload })}`
+    const signature = `sha256=${joinSignature({ timestamp: NOW, body: payload })}`
     expect((await signed(payload, { 'x-care-signature': signature })).statusCode).toBe(200)
   })
 
@@ -212,10 +212,10 @@ describe('record chain', () => {
         .toSorted((left, right) => left - right)
       const expected = versions.map((_, index) => index + 1)
       expect(versions).toEqual(expected)
-      const told = fixture.hub.published
+      const heard = fixture.hub.published
         .filter(({ record }) => record.domain === domain)
         .map(({ record }) => record.version)
-      expect(told).toEqual(expected)
+      expect(heard).toEqual(expected)
     }
     const verdict = (await fixture.get('/verify')).json()
     expect(verdict).toMatchObject({ versions: 100, intact: true })

@@ -22,7 +22,7 @@ import type {
   VerifiedWrite,
   WriteConflict,
 } from '../domain/publish-record.ts'
-import { isWriter, mayPublish, reachOf } from '../domain/scopes.ts'
+import { isWriter, mayPublish, readReach } from '../domain/scopes.ts'
 import { readWriteFields } from '../domain/write-fields.ts'
 import { careErrors, errorAnswer } from '../errors.ts'
 import { writeExample } from '../wire/examples.ts'
@@ -162,7 +162,7 @@ function judgeBearer(
   const { expectedVersion, record } = judged.write
   const tellsOfChain = expectedVersion !== undefined || record.status !== undefined
   return mayPublish(scopes, { slot: record, tellsOfChain })
-    ? { ...judged, write: { ...judged.write, mayKnow: reachOf(scopes) } }
+    ? { ...judged, write: { ...judged.write, mayKnow: readReach(scopes) } }
     : refused({ reason, via, actor: sub })
 }
 

@@ -1,6 +1,6 @@
 // Writes as clients send them to an in-memory service: signed, with a bearer token, early or late.
 import type { LightMyRequestResponse } from 'fastify'
-import { type CareFixture, signatureOf } from '../testing/care.fixture.ts'
+import { type CareFixture, joinSignature } from '../testing/care.fixture.ts'
 
 export const body = {
   patient: 'ann',
@@ -31,7 +31,7 @@ export function writesTo(fixture: () => CareFixture): WriteRequests {
   const signedAt = (timestamp: string, payload: string | Buffer, over: Headers = {}) =>
     post(
       {
-        'x-care-signature': signatureOf({ timestamp, body: payload }),
+        'x-care-signature': joinSignature({ timestamp, body: payload }),
         'x-care-timestamp': timestamp,
         ...over,
       },

@@ -67,7 +67,7 @@ export const testConfig = (changes: Readonly<Record<string, string>> = {}): Care
   requireConfig(careConfigSchema, { ...testEnvironment, ...changes })
 
 /** Lower-case hex HMAC-SHA256 of `<timestamp>.<body>`. */
-export function signatureOf(signed: {
+export function joinSignature(signed: {
   readonly timestamp: string
   readonly body: string | Uint8Array
   readonly secret?: string
@@ -152,7 +152,7 @@ export async function startCareFixture(
     write: (body, headers = {}) => {
       const payload = typeof body === 'string' ? body : JSON.stringify(body)
       const timestamp = new Date(clock.unixMs()).toISOString()
-      const signature = signatureOf({ timestamp, body: payload })
+      const signature = joinSignature({ timestamp, body: payload })
       return inject({
         method: 'POST',
         url: '/write',

@@ -16,8 +16,8 @@ const byMethod =
   (method: string, params: (about: About) => object = () => ({})): Row['ask'] =>
   async ({ call }, about) =>
     json(await call(method, params(about)))
-const byTool = (name: string, given: (about: About) => object): Row['ask'] =>
-  byMethod('tools/call', (about) => ({ name, arguments: given(about) }))
+const byTool = (name: string, input: (about: About) => object): Row['ask'] =>
+  byMethod('tools/call', (about) => ({ name, arguments: input(about) }))
 const byPrompt = (name: string): Row['ask'] =>
   byMethod('prompts/get', ({ patient }) => ({ name, arguments: { patient } }))
 const byRoute =
@@ -25,7 +25,7 @@ const byRoute =
   ({ get }, about) =>
     get(url(about))
 
-const uriIn = ({ asked }: About): string => encodeURIComponent(asked)
+const uriIn = ({ asked: requested }: About): string => encodeURIComponent(requested)
 const chainIn = ({ uri }: About): string => encodeURIComponent(uri)
 
 const WITHDRAWN = /This record was withdrawn\. It was entered in error\./
@@ -80,7 +80,7 @@ const EXPORTED = {
   language: /\\"language\\":\\"de\\"/,
 } as const
 
-const heardOf =
+const listHeard =
   (method: string): Row['ask'] =>
   async ({ heard }, { uri }) =>
     JSON.stringify(
@@ -99,10 +99,10 @@ export type Contents = {
 
 /** What a card shows of a tool's answer. */
 const onCard =
-  (uri: string, name: string, given: (about: About) => object): Row['ask'] =>
+  (uri: string, name: string, passed: (about: About) => object): Row['ask'] =>
   async ({ call }, about) => {
     const page = await call<Contents>('resources/read', { uri })
-    const params = { name, arguments: given(about) }
+    const params = { name, arguments: passed(about) }
     const answer = await call<{ readonly structuredContent?: object }>('tools/call', params)
     return showCard(page?.contents[0]?.text ?? '', answer?.structuredContent)
   }
@@ -116,7 +116,7 @@ const ON_CARD = {
 
 export const ROWS: Readonly<Record<string, Row>> = {
   'resources/read text/plain': {
-    ask: byMethod('resources/read', ({ asked }) => ({ uri: asked })),
+    ask: byMethod('resources/read', ({ asked: requests }) => ({ uri: requests })),
     ...READ,
   },
   'resources/read audio/wav': {
@@ -187,10 +187,13 @@ export const ROWS: Readonly<Record<string, Row>> = {
     age: /No sugar in tea\..*writtenAt/s,
     language: /language\\": \\"de/,
   },
-  'notifications/resources/updated': { ask: heardOf('notifications/resources/updated'), ...NAMED },
-  'notifications/message': { ask: heardOf('notifications/message'), ...NAMED },
+  'notifications/resources/updated': {
+    ask: listHeard('notifications/resources/updated'),
+    ...NAMED,
+  },
+  'notifications/message': { ask: listHeard('notifications/message'), ...NAMED },
   'notifications/resources/list_changed': {
-    ask: heardOf('notifications/resources/list_changed'),
+    ask: listHeard('notifications/resources/list_changed'),
     ...NONE,
   },
   'event care.record.revised': {

@@ -135,12 +135,12 @@ export function useEvents() {
     on.receiver = await startReceiver()
   })
   afterEach(() => on.receiver.close())
-  const tokenOf = (scope: string, sub: string): string =>
+  const issueToken = (scope: string, sub: string): string =>
     on.care.token(scope, { sub, audience: EVENTS_AUDIENCE })
   return Object.assign(on, {
-    tokenOf,
+    issueTokenFor: issueToken,
     /** A host whose token is for this service. */
-    hostOf: (scope: string, sub: string) => eventHost(on.care, tokenOf(scope, sub)),
+    makeHostFor: (scope: string, sub: string) => eventHost(on.care, issueToken(scope, sub)),
     write: (over: Readonly<Record<string, string>>) =>
       on.care.write({ patient: 'ann', domain: 'tea', value: 'hidden', authorId: 'dr', ...over }),
   })

@@ -16,7 +16,7 @@ import { initializeBody } from '../mcp/mcp.fixture.ts'
 import { shownUnheard } from '../mcp/mcp-endpoint.ts'
 import { EventReader } from '../mcp/sessions/event-reader.fixture.ts'
 import { type CareService, createCareService } from '../service.ts'
-import { BASE_URL, RESOURCE, signatureOf, testConfig, testEnvironment } from './care.fixture.ts'
+import { BASE_URL, joinSignature, RESOURCE, testConfig, testEnvironment } from './care.fixture.ts'
 import { EVENTS_ENVIRONMENT } from './event-receiver.fixture.ts'
 import { makeStorePlace } from './store-place.fixture.ts'
 
@@ -159,7 +159,7 @@ const createWriter =
     const timestamp = new Date(clock.unixMs()).toISOString()
     const names = { patient: PATIENT, domain, authorId: 'dr-osei', authorLabel: 'Dr Osei' }
     const payload = JSON.stringify({ ...names, ...said })
-    const signature = signatureOf({ timestamp, body: payload })
+    const signature = joinSignature({ timestamp, body: payload })
     const headers = { 'x-care-signature': signature, 'x-care-timestamp': timestamp }
     const answer = await app.inject({ method: 'POST', url: '/write', headers, payload })
     if (answer.statusCode !== 200) throw new Error(answer.body)

@@ -35,12 +35,12 @@ export async function startIssuer(keys: readonly IssuerKey[]) {
     discovery: {} as Record<string, unknown>,
   }
   const server = createServer((request, response) => {
-    const asked = request.url ?? ''
-    const path = asked.replace(/^\/moved/, '')
-    state.asked.push(asked)
+    const requested = request.url ?? ''
+    const path = requested.replace(/^\/moved/, '')
+    state.asked.push(requested)
     const { fault } = state
     // A client that follows finds the answer there.
-    if (fault === 302 && path === asked)
+    if (fault === 302 && path === requested)
       return response.writeHead(fault, { location: `/moved${path}` }).end()
     if (typeof fault === 'number' && fault !== 302) return response.writeHead(fault).end()
     if (typeof fault === 'string') return response.end(fault)

@@ -20,11 +20,11 @@ const CLINIC_SETTINGS = `
       proxy_read_timeout 60s;
       client_max_body_size 300k;`
 
-const serverOf = (of: { port: number; servicePort: number; settings: string }): string => `
+const writeServer = (options: { port: number; servicePort: number; settings: string }): string => `
   server {
-    listen 127.0.0.1:${of.port};
+    listen 127.0.0.1:${options.port};
     location / {
-      proxy_pass http://127.0.0.1:${of.servicePort};${of.settings}
+      proxy_pass http://127.0.0.1:${options.servicePort};${options.settings}
     }
   }`
 
@@ -42,7 +42,7 @@ export async function startNginx(servicePorts: readonly number[], settings = CLI
   const folder = mkdtempSync(join(tmpdir(), 'tallystick-nginx-'))
   const ports = await Promise.all(servicePorts.map(freePort))
   const servers = servicePorts.map((servicePort, at) =>
-    serverOf({ port: ports[at] ?? 0, servicePort, settings }),
+    writeServer({ port: ports[at] ?? 0, servicePort, settings }),
   )
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `  ${kind}_temp_path ${folder}/${kind};`,

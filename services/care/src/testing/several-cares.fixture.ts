@@ -98,15 +98,15 @@ export async function openClient(at: RunningProcess, scope = USER, sub = 'host')
   if (opened.status !== 200) throw new Error(`no session was opened: ${opened.status}`)
   const { sessionId } = opened
   let lastId = 0
-  const call = (method: string, asked: object = {}, to = at): Promise<Answer> => {
+  const call = (method: string, requested: object = {}, to = at): Promise<Answer> => {
     lastId += 1
-    return post(to, { id: lastId, method, params: asked }, { token, sessionId })
+    return post(to, { id: lastId, method, params: requested }, { token, sessionId })
   }
   return {
     sessionId,
     call,
-    notify: (method: string, asked: object, to = at) =>
-      post(to, { method, params: asked }, { token, sessionId }),
+    notify: (method: string, requests: object, to = at) =>
+      post(to, { method, params: requests }, { token, sessionId }),
     /** From now on with these scopes. */
     become: (scopes: string): void => {
       token = tokenFor(scopes, sub)

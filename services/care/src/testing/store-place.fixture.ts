@@ -31,7 +31,7 @@ export type StorePlace = {
     readonly CHAIN_KEYS_PATH?: string
   }
   /** Changes a stored entry behind the store's back. */
-  tamper(of: Tampering): Promise<void>
+  tamper(options: Tampering): Promise<void>
   /** Webhooks of a stopped service have failed for so much longer: on PostgreSQL it is the database's clock that counts. */
   failEarlier(ms: number): Promise<void>
   /** Removes every session of a stopped service. */
@@ -40,12 +40,12 @@ export type StorePlace = {
 }
 
 /** An empty place, on the run's engine or another. Without a disk, SQLite records are in memory and cannot be tampered with. */
-export async function makeStorePlace(of: {
+export async function makeStorePlace(source: {
   readonly isOnDisk: boolean
   readonly engine?: 'sqlite' | 'postgres'
 }): Promise<StorePlace> {
-  if (isOnPostgres || of.engine === 'postgres') return postgresPlace()
-  const folder = of.isOnDisk ? makeStoreFolder() : undefined
+  if (isOnPostgres || source.engine === 'postgres') return postgresPlace()
+  const folder = source.isOnDisk ? makeStoreFolder() : undefined
   return {
     environment: { DATABASE_PATH: folder?.databasePath ?? ':memory:' },
     tamper: async (change) => {
@@ -85,7 +85,7 @@ async function postgresPlace(): Promise<StorePlace> {
 }
 
 /** A place, as commands get it. */
-export const storeConfigOf = ({ environment }: StorePlace) => ({
+export const readStoreConfig = ({ environment }: StorePlace) => ({
   DATABASE_PATH: environment.DATABASE_PATH,
   DATABASE_URL:
     environment.DATABASE_URL === undefined ? undefined : new Secret(environment.DATABASE_URL),

@@ -41,14 +41,14 @@ const SIGNS = [
 ]
 
 /** A class of those that look like the first of a row, that one included; for a regular expression with the flag u. */
-const rowOf = (sign: string): string =>
+const findRow = (sign: string): string =>
   `[${(SIGNS.find((row) => row.startsWith(sign)) ?? '').replace(/[[\]/]/g, '\\$&')}]`
-export const COLON = rowOf(':')
-export const SLASH = rowOf('/')
-export const OPENING_BRACKET = rowOf('[')
-export const CLOSING_BRACKET = rowOf(']')
+export const COLON = findRow(':')
+export const SLASH = findRow('/')
+export const OPENING_BRACKET = findRow('[')
+export const CLOSING_BRACKET = findRow(']')
 /** Without single ones, which are apostrophes too. */
-export const QUOTE = rowOf('"')
+export const QUOTE = findRow('"')
 
 const ALIKE = new Map(
   [...LETTERS, ...SIGNS].flatMap((row) => {

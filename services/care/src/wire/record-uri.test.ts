@@ -40,8 +40,8 @@ describe('C38: URIs', () => {
     ['CARE://ann/tea', 'care://ann/tea'],
     ['Care-Internal://ann/plan', 'care-internal://ann/plan'],
     ['care://Jos%C3%A9/caf%c3%a9', 'care://Jos%C3%A9/caf%C3%A9'],
-  ])('a host may have kept %s: it still names %s', (kept, canonical) => {
-    const named = parseRecordUri(kept)?.slot
+  ])('a host may have kept %s: it still names %s', (stored, canonical) => {
+    const named = parseRecordUri(stored)?.slot
     expect(named && chainUri(named)).toBe(canonical)
     expect(parseRecordUri(canonical)?.slot).toEqual(named)
   })

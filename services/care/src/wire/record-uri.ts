@@ -91,7 +91,7 @@ const withPlainSigns = (name: string): string =>
 const withoutJoints = (name: string): string => name.replace(/[\s'._-]/gu, '')
 
 /** What a name may be taken for: without case, accents, alphabets and joints, and by the digits and letters that look like others. */
-export function looksOf(text: string): readonly string[] {
+export function listLooks(text: string): readonly string[] {
   const name = withPlainSigns(text)
   // A joiner only shapes what stands around it.
   const plain = foldLetters(withoutUnread(name))
@@ -109,8 +109,8 @@ export function looksOf(text: string): readonly string[] {
 /** Whether a reader may take two different names for one. The looks are compact: the letters that C45 knows, not all of TR39. */
 export function areAlike(left: string, right: string): boolean {
   if (left === right) return false
-  const looks = looksOf(right)
-  return looksOf(left).some((look) => looks.includes(look))
+  const looks = listLooks(right)
+  return listLooks(left).some((look) => looks.includes(look))
 }
 
 /** Where a chain lives. `patient` and `domain` are record names. */

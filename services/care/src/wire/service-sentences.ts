@@ -32,14 +32,14 @@ function reading(message: string): string {
 /** What stands before the first place of a message. */
 const beginning = (message: string): string => message.replace(/\{.*/s, '')
 
-const anyOf = (patterns: readonly string[]): string =>
+const alternatives = (patterns: readonly string[]): string =>
   [...new Set(patterns)].filter((pattern) => pattern !== '').join('|')
 
 const AS_QUOTE = `(?:"|['‘’′´\`]{2})`
 
 /** An age in brackets, as far as the first word that tells. */
 export const AGE_READS = new RegExp(
-  `\\[ ?(?:${anyOf(
+  `\\[ ?(?:${alternatives(
     OTHERS.flatMap(({ ageFresh, ageStale }) =>
       [ageFresh, ageStale].map((line) => reading(/[\p{L}\p{M}]+/u.exec(line)?.[0] ?? '')),
     ),
@@ -49,11 +49,11 @@ export const AGE_READS = new RegExp(
 
 /** A quotation and what stands around it in a correction. */
 export const QUOTATION_READS = new RegExp(
-  `(?:${anyOf(
+  `(?:${alternatives(
     OTHERS.flatMap(({ alsoDisregard, disregard, now }) =>
       [disregard, alsoDisregard, now].map((message) => reading(beginning(message))),
     ),
-  )})[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:${anyOf(
+  )})[ :]*${AS_QUOTE}|${AS_QUOTE}[ .!?]*(?:${alternatives(
     OTHERS.flatMap(({ alsoDisregard, corrected, disregard, now, wasWithdrawn, withdrawn }) => [
       ...[disregard, alsoDisregard, now].map((message) => reading(beginning(message))),
       ...[...Object.values(corrected), wasWithdrawn, withdrawn].map(reading),
@@ -64,7 +64,7 @@ export const QUOTATION_READS = new RegExp(
 
 /** The beginning of a line that may stand above a value. */
 export const LINE_READS = new RegExp(
-  `^[^\\p{L}\\p{N}]*(?:${anyOf(
+  `^[^\\p{L}\\p{N}]*(?:${alternatives(
     OTHERS.flatMap((texts) => [
       `${reading(texts.correction)}.*(?:${reading(beginning(texts.disregard))}|${reading(texts.wasWithdrawn)})`,
       reading(texts.replaced.replace(/\{new\}.*/s, '')),
@@ -82,7 +82,7 @@ export const lettersIn = (read: string): string => read.replace(/[^\p{L}]+/gu, '
 
 /** What is said around a label, as letters alone. */
 export const LABEL_READS = new RegExp(
-  anyOf(
+  alternatives(
     OTHERS.flatMap((texts) =>
       [
         texts.correction,

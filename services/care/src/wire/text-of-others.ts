@@ -42,8 +42,8 @@ const SHAPED = /[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}]/u
 const RIGHT_TO_LEFT =
   /[\u0590-\u08FF\u200E\u200F\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u
 
-const lastOf = (text: string): string => /.$/su.exec(text.slice(-2))?.[0] ?? ''
-const firstOf = (text: string): string => /^./su.exec(text.slice(0, 2))?.[0] ?? ''
+const lastCharacter = (text: string): string => /.$/su.exec(text.slice(-2))?.[0] ?? ''
+const firstCharacter = (text: string): string => /^./su.exec(text.slice(0, 2))?.[0] ?? ''
 
 /** Whether a hidden character stands where a script or an emoji needs it; between digits none does. */
 function isInPlace(hidden: string, before: string, after: string): boolean {
@@ -65,8 +65,8 @@ const showHidden = (text: string, mayStay: RegExp | undefined): string =>
     if (mayStay?.test(hidden) === true) return hidden
     if (hidden === '\r' && mayStay !== undefined && text[at + 1] === '\n') return hidden
     const [before, after] = [
-      lastOf(text.slice(Math.max(0, at - 2), at)),
-      firstOf(text.slice(at + hidden.length, at + hidden.length + 2)),
+      lastCharacter(text.slice(Math.max(0, at - 2), at)),
+      firstCharacter(text.slice(at + hidden.length, at + hidden.length + 2)),
     ]
     return isInPlace(hidden, before, after) ? hidden : escapeAll(hidden)
   })

@@ -30,13 +30,13 @@ export async function countTruth({ rows }: Pick<LedgerSource, 'rows'>): Promise<
       rows<readonly [...EntryRow, event: number]>(entries, range),
       rows<readonly [...PickRow, event: number]>(picks, range),
     ])
-    const [entriesOf, picksOf] = [
+    const [eventEntries, eventPicks] = [
       Map.groupBy(foundEntries, (row) => row[3]),
       Map.groupBy(foundPicks, (row) => row[6]),
     ]
     for (const [id] of slice) {
-      const state = foldEvent(entriesOf.get(id) ?? [])
-      const committed = readCommitted(picksOf.get(id) ?? [])
+      const state = foldEvent(eventEntries.get(id) ?? [])
+      const committed = readCommitted(eventPicks.get(id) ?? [])
       if (state !== undefined) tally.add(eventContribution(state, committed), 1)
       last = id
     }

@@ -50,13 +50,13 @@ type EntryOfPath = readonly [...EntryRow, path: string]
 /** The existing events of these paths, folded from their entries. */
 async function readEvents(
   rows: Rows,
-  { entriesOf, list }: Pick<LedgerSql, 'entriesOf' | 'list'>,
+  { eventEntries, list }: Pick<LedgerSql, 'eventEntries' | 'list'>,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, FiledEvent>> {
   type Row = readonly [...EntryOfPath, id: number]
   const found = new Map<string, FiledEvent>()
   if (paths.length === 0) return found
-  const entries = await rows<Row>(entriesOf, [list(paths)])
+  const entries = await rows<Row>(eventEntries, [list(paths)])
   for (const [path, own] of Map.groupBy(entries, (row) => row[3])) {
     const state = foldEvent(own)
     const last = own.at(-1)

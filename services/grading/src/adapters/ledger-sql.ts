@@ -13,7 +13,7 @@ type KeptCell = readonly [key: string, cell: string | null]
 type LedgerDialect = Pick<SearchDialect, 'among' | 'list'> & {
   readonly imports: typeof SQLITE_IMPORTS | typeof POSTGRES_IMPORTS
   /** Rows to insert, from the values that `values` makes of them. */
-  readonly rowsOf: (...types: readonly SqlType[]) => string
+  readonly unnestRows: (...types: readonly SqlType[]) => string
   /** The values of a statement over rows, of which there is at least one. */
   readonly values: (rows: readonly (readonly unknown[])[]) => readonly unknown[]
   /** Files new events, and those whose day or names changed. */
@@ -25,7 +25,7 @@ type LedgerDialect = Pick<SearchDialect, 'among' | 'list'> & {
 }
 
 export function ledgerSql(dialect: LedgerDialect) {
-  const { among, rowsOf } = dialect
+  const { among, unnestRows } = dialect
   const entry = 'at, text, leaf_hash'
   const picks = `SELECT ${PICK_COLUMNS} FROM picks WHERE`
   return {
@@ -33,7 +33,7 @@ export function ledgerSql(dialect: LedgerDialect) {
     entry: `SELECT ${entry} FROM entries WHERE at = $1`,
     entries: `SELECT ${entry} FROM entries WHERE at >= $1 AND at < $2 ORDER BY at`,
     /** CROSS JOIN keeps the tables in the order written; the indexes already have the rows in order once paths are sorted. */
-    entriesOf: `SELECT ${entry}, path, id FROM events CROSS JOIN entries
+    eventEntries: `SELECT ${entry}, path, id FROM events CROSS JOIN entries
       WHERE event = id AND ${among('path', '$1')} ORDER BY path, at`,
     /** The ledger's size and, if it is above $1, the cells changed since; else nulls. */
     changedCells: `SELECT size, key, cell FROM journals LEFT JOIN truth ON as_of > $1 WHERE name = 'ledger'`,
@@ -44,11 +44,11 @@ export function ledgerSql(dialect: LedgerDialect) {
     pickByReceipt: `${picks} receipt = $1`,
     picksByPayment: `${picks} ${among('payment_id', '$1')}`,
     pickBySeq: `${picks} seq = $1`,
-    picksOf: `${picks} event_path = $1 AND seq > $2 ORDER BY seq`,
+    eventPicks: `${picks} event_path = $1 AND seq > $2 ORDER BY seq`,
     committed: `SELECT ${PICK_COLUMNS}, event_path FROM picks
       WHERE ${among('event_path', '$1')} AND seq IS NOT NULL ORDER BY event_path, seq`,
     keepPicks: `INSERT INTO picks (${PICK_COLUMNS}, event_path)
-      ${rowsOf('text', 'text', 'text', 'text', 'text', 'bigint', 'text')}`,
+      ${unnestRows('text', 'text', 'text', 'text', 'text', 'bigint', 'text')}`,
     markPayload: `INSERT INTO payloads (raw_sha256, feed, received_at) VALUES ($1, $2, $3)
       ON CONFLICT (raw_sha256) DO NOTHING`,
     hasPayload: 'SELECT 1 FROM payloads WHERE raw_sha256 = $1',

@@ -138,8 +138,8 @@ function createReads({ freshen, source, store }: LedgerEngine) {
     unfinishedImports: async () => (await rows<readonly [string]>(UNFINISHED_IMPORTS)).flat(),
     pickByReceipt: (receipt) => pickBy(sql.pickByReceipt, receipt),
     pickBySeq: (seq) => pickBy(sql.pickBySeq, seq),
-    picksOf: async (path, afterSeq = -1) =>
-      readCommitted(await rows<PickRow>(sql.picksOf, [path, afterSeq])),
+    readEventPicks: async (path, afterSeq = -1) =>
+      readCommitted(await rows<PickRow>(sql.eventPicks, [path, afterSeq])),
     entry: async (seq) => {
       const [row] = await rows<EntryRow>(sql.entry, [seq])
       return row && readEntry(row)

@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-async function feedOf(
+async function makeFeed(
   answer: { status?: number; body?: string; location?: string; hangs?: true },
   clock: Clock = systemClock,
 ) {
@@ -59,7 +59,7 @@ function countedFeed(answer: () => Response) {
 
 describe('The Odds API over HTTP', () => {
   test('asks for decimal odds and ISO times of one sport, and gives the bytes as they came', async () => {
-    const { feed, seen } = await feedOf({ body: '[ {"id": "é"} ]' })
+    const { feed, seen } = await makeFeed({ body: '[ {"id": "é"} ]' })
     expect(Buffer.from(await feed.fetchOdds(signal)).toString()).toBe('[ {"id": "é"} ]')
     const url = new URL(seen[0] ?? '', 'http://x')
     expect(url.pathname).toBe('/v4/sports/soccer_epl/odds')
@@ -77,7 +77,7 @@ describe('The Odds API over HTTP', () => {
     { row: 'a redirect', answer: { status: 302, location: 'http://x/' }, says: 'TypeError' },
     { row: 'an endless body', answer: { body: 'x'.repeat(33_554_433) }, says: 'too much' },
   ])('$row is OddsFeedUnavailable, without the key', async ({ answer, says }) => {
-    const { feed } = await feedOf(answer)
+    const { feed } = await makeFeed(answer)
     const error = await feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(OddsFeedUnavailable)
     expect(String(error)).toContain(says)
@@ -86,7 +86,7 @@ describe('The Odds API over HTTP', () => {
 
   test('one that does not answer is given up after 20 s, and leaves no timer', async () => {
     const clock = manualClock(0)
-    const { feed, seen } = await feedOf({ hangs: true }, clock)
+    const { feed, seen } = await makeFeed({ hangs: true }, clock)
     const answer = feed.fetchOdds(signal).catch((thrown: unknown) => thrown)
     await expect.poll(() => seen.length).toBe(1)
     clock.advanceMs(20_000)
@@ -96,7 +96,7 @@ describe('The Odds API over HTTP', () => {
 
   test('at the signal to stop it is waited for no longer', async () => {
     const clock = manualClock(0)
-    const { feed, seen } = await feedOf({ hangs: true }, clock)
+    const { feed, seen } = await makeFeed({ hangs: true }, clock)
     const stopping = new AbortController()
     const answer = feed.fetchOdds(stopping.signal).catch((thrown: unknown) => thrown)
     await expect.poll(() => seen.length).toBe(1)
@@ -140,7 +140,7 @@ describe('The Odds API over HTTP', () => {
   })
 
   test('one that is gone', async () => {
-    const { close, feed } = await feedOf({})
+    const { close, feed } = await makeFeed({})
     await close()
     await expect(feed.fetchOdds(signal)).rejects.toThrow(OddsFeedUnavailable)
   })

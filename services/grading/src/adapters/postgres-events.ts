@@ -33,7 +33,7 @@ export const POSTGRES_SQL = ledgerSql({
   imports: POSTGRES_IMPORTS,
   among: (column, value) => `${column} = ANY(${value})`,
   list: (texts) => texts,
-  rowsOf: (...types) =>
+  unnestRows: (...types) =>
     `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`,
   values: columns,
   file: (events) => {

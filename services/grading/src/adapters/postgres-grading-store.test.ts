@@ -41,7 +41,7 @@ const settled = (index: number) =>
 const settledOnes = (count: number) =>
   sampleBatch(Array.from({ length: count }, (_, index) => settled(index)))
 
-const textOf = async (store: GradingStore): Promise<string> => {
+const readText = async (store: GradingStore): Promise<string> => {
   const lines: string[] = []
   for await (const line of exportLines(store)) lines.push(line)
   return lines.join('\n')
@@ -117,7 +117,7 @@ describe.skipIf(postgresMissing !== undefined)(
         for (const name of ['a', 'b'])
           await pay(samplePick({ market: `soccer/new.${name}/1x2/ft` }))
       }
-      expect(await textOf(postgres)).toBe(await textOf(sqlite))
+      expect(await readText(postgres)).toBe(await readText(sqlite))
       const tables = [await postgres.truth(), await sqlite.truth()] as const
       expect(sameTruth(...tables)).toBe(true)
       await sqlite.close()

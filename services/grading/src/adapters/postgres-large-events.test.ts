@@ -21,7 +21,7 @@ const PRICES = 36_000
 const ROUNDS = 40
 
 /** Prices of ten books, each at its own minute. */
-const roundsOf = (first: number, rounds: number) =>
+const makeRounds = (first: number, rounds: number) =>
   sampleBatch(
     [
       sampleObservation({
@@ -82,12 +82,13 @@ describe.skipIf(postgresMissing !== undefined)('one event on PostgreSQL', () => 
 
   test('with 30,000 picks and 36,000 prices, a round, a look and a pick read none of them again', async () => {
     const filled = await ledger.open()
-    for (let first = 0; first < PRICES / 10; first += 360) await filled.ingest(roundsOf(first, 360))
+    for (let first = 0; first < PRICES / 10; first += 360)
+      await filled.ingest(makeRounds(first, 360))
     await filled.close()
     await ledger.tamper(FILL)
     const rounds = await rowsRead(['picks', 'entries'], async (store) => {
       for (let round = 0; round < ROUNDS; round += 1) {
-        await store.ingest(roundsOf(PRICES / 10 + round, 1))
+        await store.ingest(makeRounds(PRICES / 10 + round, 1))
         await store.events([path])
       }
       const { pay } = createGraderFixture(store)
@@ -104,7 +105,7 @@ describe.skipIf(postgresMissing !== undefined)('one event on PostgreSQL', () => 
     const seen = async () => (await other.events([path]))[0]?.snapshots.length
     const writer = await ledger.open()
     for (let round = 0; round < 5; round += 1)
-      await writer.ingest(roundsOf(PRICES / 10 + 100 + round, 1))
+      await writer.ingest(makeRounds(PRICES / 10 + 100 + round, 1))
     await expect.poll(seen).toBe((before?.snapshots.length ?? 0) + 50)
     expect(await other.events([path])).toEqual(await writer.events([path]))
   })

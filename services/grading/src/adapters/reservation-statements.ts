@@ -118,7 +118,7 @@ export function reservationStatements(
       (SELECT coalesce(answered_by, payment_id) FROM reservations WHERE payment_id = $1)`,
     guesses: `SELECT guesses FROM reservations WHERE payment_id = $1 ${forUpdate}`,
     noteGuess: 'UPDATE reservations SET guesses = $2 WHERE payment_id = $1',
-    attemptOf:
+    findAttempt:
       "SELECT attempt FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND owner = $2",
     release:
       "DELETE FROM reservations WHERE payment_id = $1 AND state <> 'answered' AND attempt = $2",

@@ -79,7 +79,7 @@ function ownSteps(say: ReturnType<typeof reservationStatements>) {
   function release(paymentId: string, owner: string) {
     let found: string | undefined
     return async (query: SqlQuery): Promise<void> => {
-      found ??= (await query<{ attempt: string }>(say.attemptOf, [paymentId, owner]))[0]?.attempt
+      found ??= (await query<{ attempt: string }>(say.findAttempt, [paymentId, owner]))[0]?.attempt
       if (found !== undefined) await query(say.release, [paymentId, found])
     }
   }
@@ -99,7 +99,7 @@ function ownSteps(say: ReturnType<typeof reservationStatements>) {
 }
 
 /** Steps of more than one statement. */
-function stepsOf({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, limits: Limits) {
+function buildSteps({ dialect, holdPayer }: Pick<Engine, 'dialect' | 'holdPayer'>, limits: Limits) {
   const say = reservationStatements(dialect, limits)
 
   /** What the payer's latest payments mean for this payment. */
@@ -169,11 +169,11 @@ export type OpenReservationStore = ReservationStore & { close(): Promise<void> }
 
 type Options = { readonly clock: Clock } & Partial<Limits>
 
-function storeOf(
+function buildStore(
   engine: Engine,
   { clock, givenMax = GIVEN_MAX, openMax = OPEN_MAX }: Options,
 ): OpenReservationStore {
-  const { say, changeOwn, release, reserve } = stepsOf(engine, { givenMax, openMax })
+  const { say, changeOwn, release, reserve } = buildSteps(engine, { givenMax, openMax })
   const { owner, read, step } = engine
   const nowSeconds = (): number => clock.unixMs() / 1_000
   const owners = watchOwners({
@@ -249,7 +249,7 @@ export function openSqliteReservationStore(
     pause: async () => undefined,
     close: () => connection.end(),
   }
-  return storeOf(engine, options)
+  return buildStore(engine, options)
 }
 
 /** Payments whose steps run at the same time on PostgreSQL; each waits for a commit, and the server groups commits. */
@@ -302,7 +302,7 @@ export async function openPostgresReservationStore(
       await Promise.all([...connections, reading].map((each) => each.end()))
     },
   }
-  return { ...storeOf(engine, options), isShared: true }
+  return { ...buildStore(engine, options), isShared: true }
 }
 
 /** More than a gate allows in flight, so that the gate's own limit applies first. */

@@ -36,7 +36,7 @@ const clock = manualClock(1_780_000_000_000)
 
 type Opening = Pick<SqliteGradingStoreOptions, 'checkpoint'>
 
-const optionsOf = (databasePath: string) => ({
+const makeOptions = (databasePath: string) => ({
   databasePath,
   clock,
   checkpointSeed: new Uint8Array(32).fill(3),
@@ -44,7 +44,7 @@ const optionsOf = (databasePath: string) => ({
 })
 
 const open = (databasePath: string, by: Opening = {}): Promise<GradingStore> =>
-  openSqliteGradingStore({ ...optionsOf(databasePath), ...by })
+  openSqliteGradingStore({ ...makeOptions(databasePath), ...by })
 
 const opened = async (databasePath = newPath(), by: Opening = {}): Promise<GradingStore> =>
   closedLater(await open(databasePath, by))

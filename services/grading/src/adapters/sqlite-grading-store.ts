@@ -30,7 +30,7 @@ export const SQLITE_SQL = ledgerSql({
   imports: SQLITE_IMPORTS,
   among: (column, value) => `${column} IN (SELECT value FROM json_each(${value}))`,
   list: (texts) => JSON.stringify(texts),
-  rowsOf: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
+  unnestRows: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
   values: (rows) => [JSON.stringify(rows)],
   // One by one: SQLite would read a JSON array anew for each of its cells.
   file: (events) =>
@@ -76,7 +76,7 @@ function openVocabulary(database: DatabaseSync): (beginning: string) => readonly
 }
 
 export function sqliteSearch(database: DatabaseSync): SearchDialect {
-  const wordsOf = openVocabulary(database)
+  const vocabulary = openVocabulary(database)
   return {
     among: SQLITE_SQL.among,
     list: SQLITE_SQL.list,
@@ -85,7 +85,7 @@ export function sqliteSearch(database: DatabaseSync): SearchDialect {
     // A beginning is searched as the words it begins: for words the index stops at the newest events, a prefix gathers all.
     matched: (word, isBeginning) => {
       if (!isBeginning) return `"${word}"`
-      const longer = guardedNow(() => wordsOf(word))
+      const longer = guardedNow(() => vocabulary(word))
       if (longer.length === 0 || longer.length > BEGINNING_WORDS_MAX) return `"${word}"*`
       return `("${longer.join('" OR "')}")`
     },

@@ -80,7 +80,7 @@ test('a move takes every table of the ledger and of the payments', () => {
   }
 })
 
-const environmentOf = (ledger: PostgresLedger) => ({
+const makeEnvironment = (ledger: PostgresLedger) => ({
   DATABASE_PATH: join(ledger.folder, 'grading.db'),
   DATABASE_URL: ledger.url,
   CHECKPOINT_KEY,
@@ -109,7 +109,7 @@ describe.skipIf(postgresMissing !== undefined)(
     })
 
     test('import, verify, export, table: as on a file, and an export is checked with nothing but itself', async () => {
-      const environment = environmentOf(await ledgers.ledger())
+      const environment = makeEnvironment(await ledgers.ledger())
       expect((await grading(['import', '-'], environment, [table])).out).toMatch(/30 closes/)
       expect((await grading(['import', '-'], environment, [table])).out).toMatch(/imported before/)
       expect((await grading(['verify'], environment)).out).toMatch(/^INTACT: 92 entries/)
@@ -121,7 +121,7 @@ describe.skipIf(postgresMissing !== undefined)(
 
     test('a database that went back is refused until it is accepted; backup is the server’s', async () => {
       const ledger = await ledgers.ledger()
-      const environment = environmentOf(ledger)
+      const environment = makeEnvironment(ledger)
       await grading(['import', '-'], environment, [table])
       await ledger.tamper('CREATE TABLE kept AS SELECT * FROM grading.journals')
       await grading(['seed'], environment)
@@ -176,10 +176,10 @@ describe.skipIf(postgresMissing !== undefined)(
       await picked.beginImport('cut', 'cut.csv')
       await picked.close()
       const payments = openSqliteReservationStore({ databasePath: DATABASE_PATH, clock })
-      const kept = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
+      const stored = { keepsAnswer: true, idempotencyKey: 'k', request: '{"pick":"é"}' } as const
       for (const id of ['open', 'answered'])
         await payments.reserve(
-          exampleReservation(id, { ...kept, fingerprint: id, idempotencyKey: id }),
+          exampleReservation(id, { ...stored, fingerprint: id, idempotencyKey: id }),
         )
       await payments.keepAnswer('answered', { answer: '{}', expiresAtSeconds: NOW_MS })
       const open = await payments.open()

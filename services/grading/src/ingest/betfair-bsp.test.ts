@@ -31,7 +31,7 @@ const raw = Buffer.from(FILE)
 const LATER_SECONDS = 1_780_272_000
 const key = 'horse_racing/testford.20260531.1655/outright/ft'
 
-async function graderOf() {
+async function openGrader() {
   const fixture = createGraderFixture()
   const reading = readPayload(raw, { receivedAtSeconds: LATER_SECONDS, stage: 'provisional' })
   expect(reading).toMatchObject({ kind: 'payload' })
@@ -67,7 +67,7 @@ describe('G8: Betfair’s starting prices', () => {
   })
 
   test('a grade against the whole field, and the winner', async () => {
-    const grader = await graderOf()
+    const grader = await openGrader()
     const card = await grader.grade(
       samplePick({ market: key, selection: 'sharp-test-ire', odds: '2.75' }),
     )
@@ -83,7 +83,7 @@ describe('G8: Betfair’s starting prices', () => {
   })
 
   test('a dead heat pays half of the stake in full', async () => {
-    const grader = await graderOf()
+    const grader = await openGrader()
     const market = 'horse_racing/testford.20260531.1730/outright/ft'
     expect(await grader.grade(samplePick({ market, selection: 'one', odds: '4' }))).toMatchObject({
       scoreboard: { status: 'dead_heat', return_units: 1 },
@@ -96,7 +96,7 @@ describe('G8: Betfair’s starting prices', () => {
   })
 
   test('a place market: as many places as its prices sum to, beside the winners of the same race', async () => {
-    const grader = await graderOf()
+    const grader = await openGrader()
     const market = 'horse_racing/testford.20260531.1730/place/ft/2'
     const card = await grader.grade(samplePick({ market, selection: 'other', odds: '1.6' }))
     expect(card).toMatchObject({ outcome: 'GRADED', basis: 'fair', scoreboard: { status: 'won' } })
@@ -116,7 +116,7 @@ describe('G8: Betfair’s starting prices', () => {
   })
 
   test('a bet taken in another field is not graded', async () => {
-    const grader = await graderOf()
+    const grader = await openGrader()
     const pick = samplePick({ market: key, selection: 'sharp-test-ire', odds: '2.75' })
     expect(await grader.grade({ ...pick, fieldSize: 4 })).toMatchObject({
       reason: { code: 'field_changed' },

@@ -265,14 +265,14 @@ describe('manual upload', () => {
 
   test('feeds are told apart by content', () => {
     const reading = { receivedAtSeconds: 1, stage: 'provisional' } as const
-    const feedOf = (text: string) => {
+    const makeFeed = (text: string) => {
       const read = readPayload(Buffer.from(text), reading)
       return read.kind === 'payload' ? wholeReading(read.read()).feed.feed : read.problem
     }
-    expect(feedOf(JSON.stringify({ events: [event] }))).toBe('manual')
-    expect(feedOf('[]')).toBe('the-odds-api')
-    expect(feedOf('Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n')).toBe('football-data')
-    expect(feedOf('{"events":[{"event":"x"}]}')).toMatch(/^not an upload: events\.0\.event/)
-    expect(feedOf('hello')).toMatch(/neither JSON nor a CSV/)
+    expect(makeFeed(JSON.stringify({ events: [event] }))).toBe('manual')
+    expect(makeFeed('[]')).toBe('the-odds-api')
+    expect(makeFeed('Div,Date,HomeTeam,AwayTeam,FTHG,FTAG\n')).toBe('football-data')
+    expect(makeFeed('{"events":[{"event":"x"}]}')).toMatch(/^not an upload: events\.0\.event/)
+    expect(makeFeed('hello')).toMatch(/neither JSON nor a CSV/)
   })
 })

@@ -1,7 +1,7 @@
 import { manualClock } from '@tallystick/service-kit'
 import { describe, expect, test } from 'vitest'
 import { openMemoryStore } from '../testing/grader.fixture.ts'
-import { bytes, eventOf, FEED_PATH, type MadeEvent } from '../testing/odds-api.fixture.ts'
+import { bytes, FEED_PATH, type MadeEvent, makeEvent } from '../testing/odds-api.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -25,7 +25,7 @@ async function polled(rounds: readonly (MadeEvent & { readonly before: number })
       store,
       clock,
       signal,
-      feed: { fetchOdds: async () => bytes([eventOf(round)]) },
+      feed: { fetchOdds: async () => bytes([makeEvent(round)]) },
     })
   }
   const [state] = await store.events([FEED_PATH])
@@ -121,7 +121,7 @@ describe('poller', () => {
     for (const round of rounds) {
       clock.advanceMs(60_000)
       const games = round.map((game) =>
-        eventOf({ updated: 3_600, id: `game ${game}`, start: START_SECONDS + game * 18_000 }),
+        makeEvent({ updated: 3_600, id: `game ${game}`, start: START_SECONDS + game * 18_000 }),
       )
       await pollOdds({ store, clock, signal, feed: { fetchOdds: async () => bytes(games) } })
     }
@@ -151,7 +151,7 @@ describe('poller', () => {
         ]),
       )
       const clock = manualClock((START_SECONDS - 300) * 1_000)
-      const feed = { fetchOdds: async () => bytes([eventOf({ updated: 310 })]) }
+      const feed = { fetchOdds: async () => bytes([makeEvent({ updated: 310 })]) }
       await pollOdds({ store, clock, signal, feed })
       expect(await store.counts()).toMatchObject({ events })
     }

@@ -37,7 +37,7 @@ const payload = (price: number, at: string) =>
     ]),
   )
 
-function roundsOf(feeds: readonly OddsFeed[], mayPoll = async () => true) {
+function makeRounds(feeds: readonly OddsFeed[], mayPoll = async () => true) {
   const fixture = createGraderFixture()
   const failed: unknown[] = []
   let polled = 0
@@ -59,7 +59,7 @@ describe('the poller’s rounds', () => {
   test('G8: the last price before the start becomes the close', async () => {
     const answers = [payload(2.12, '2026-06-01T17:50:00Z'), payload(2.05, '2026-06-01T17:55:00Z')]
     const feed = { fetchOdds: async () => answers.shift() ?? Buffer.from('[]') }
-    const { clock, grader, polled, rounds } = roundsOf([feed])
+    const { clock, grader, polled, rounds } = makeRounds([feed])
     clock.advanceMs(86_400_000 - 600_000)
     rounds.start()
     await expect.poll(polled).toBe(1)
@@ -81,25 +81,25 @@ describe('the poller’s rounds', () => {
   })
 
   test('S6: closed while a feed hangs, they end at once, and that is not a failure', async () => {
-    const asked: AbortSignal[] = []
+    const requested: AbortSignal[] = []
     const hanging = {
       fetchOdds: (signal: AbortSignal) =>
         new Promise<never>((_resolve, reject) => {
-          asked.push(signal)
+          requested.push(signal)
           signal.addEventListener('abort', () => reject(new Error('gave up')))
         }),
     }
-    const { clock, failed, rounds } = roundsOf([hanging, hanging])
+    const { clock, failed, rounds } = makeRounds([hanging, hanging])
     rounds.start()
-    await expect.poll(() => asked.length).toBe(1)
+    await expect.poll(() => requested.length).toBe(1)
     await rounds.close()
-    expect([asked.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
+    expect([requested.length, failed, clock.pendingCount()]).toEqual([1, [], 0])
   })
 
   test('G12: of several processes the one with the place polls, asked before each request', async () => {
     const polls: string[] = []
     let holder = 'one'
-    const feedOf = (name: string) => ({
+    const makeFeed = (name: string) => ({
       fetchOdds: async () => {
         polls.push(name)
         holder = 'other'
@@ -107,7 +107,7 @@ describe('the poller’s rounds', () => {
       },
     })
     const [left, right] = ['one', 'other'].map((name) =>
-      roundsOf([feedOf(name), feedOf(name)], async () => holder === name),
+      makeRounds([makeFeed(name), makeFeed(name)], async () => holder === name),
     )
     left?.rounds.start()
     await expect.poll(() => polls).toEqual(['one'])
@@ -122,7 +122,7 @@ describe('the poller’s rounds', () => {
   test('G12: a process that may not poll begins a second after it may, and keeps its own pause if its place goes and comes back', async () => {
     let isMine = false
     const feed = { fetchOdds: async () => Buffer.from('[]') }
-    const { clock, polled, rounds } = roundsOf([feed], async () => isMine)
+    const { clock, polled, rounds } = makeRounds([feed], async () => isMine)
     rounds.start()
     await clock.advanceMsSettled(PAUSE_MS * 10)
     expect(polled()).toBe(0)
@@ -149,7 +149,7 @@ describe('the poller’s rounds', () => {
       },
     }
     const steady = { fetchOdds: async () => Buffer.from('[ ]') }
-    const { clock, failed, polled, rounds } = roundsOf([flaky, steady])
+    const { clock, failed, polled, rounds } = makeRounds([flaky, steady])
     rounds.start()
     await expect.poll(polled).toBe(1)
     expect(failed).toHaveLength(1)

@@ -114,7 +114,7 @@ const TWO_SIDED: Readonly<Record<string, string>> = {
 }
 
 /** The event's close, or nothing if it is refused. */
-function closeOf(
+function readClose(
   reading: Reading,
   event: MarketEvent,
   at: { readonly book: string; readonly receivedAtSeconds: number; readonly place: string },
@@ -173,7 +173,7 @@ export function normalisePredictionMarkets(
   const reading = newReading()
   for (const [index, event] of events.entries()) {
     const at = { book: feed.feed, receivedAtSeconds, place: `events[${index}]` }
-    const closes = closeOf(reading, event, at)
+    const closes = readClose(reading, event, at)
     if (closes.length > 0)
       reading.observations.push({
         event: uploadedInfo(event),

@@ -26,17 +26,18 @@ const FILES = [
 ] as const
 
 /** Real odds, if present, lie beside the project and are never part of it. */
-const dataOf = (name: string): URL => new URL(`../../../../../shared/data/${name}`, import.meta.url)
+const findData = (name: string): URL =>
+  new URL(`../../../../../shared/data/${name}`, import.meta.url)
 
-const bytesOf = (name: string): Buffer => gunzipSync(readFileSync(dataOf(name)))
+const toBytes = (name: string): Buffer => gunzipSync(readFileSync(findData(name)))
 
-const skipped = !existsSync(dataOf(FILES[0]))
+const skipped = !existsSync(findData(FILES[0]))
   ? ' (skipped: the file of real odds is not here)'
   : process.env['TALLYSTICK_LONG'] !== '1'
     ? ' (skipped: long runs only)'
     : undefined
 
-const realTable = (): Buffer => bytesOf(FILES[0])
+const realTable = (): Buffer => toBytes(FILES[0])
 
 const documented = readFileSync(
   new URL('../../../../docs/grading-reference-study.md', import.meta.url),
@@ -62,7 +63,7 @@ test.skipIf(skipped !== undefined)(
   `MLB’s one price of a total is of under: under won as often as it says, over did not${skipped ?? ''}`,
   () => {
     const points: RegressionPoint[] = []
-    for (const { observations } of readUsTable(bytesOf(FILES[1])))
+    for (const { observations } of readUsTable(toBytes(FILES[1])))
       for (const { closes, event, outcomes } of observations) {
         const close = closes.find(({ market }) => market.startsWith('total/'))
         const score = outcomes[0]?.score
@@ -102,7 +103,10 @@ test.skipIf(skipped !== undefined)(
       return lines.join('\n')
     }
     try {
-      const imported = await grading('import', ...FILES.map((name) => fileURLToPath(dataOf(name))))
+      const imported = await grading(
+        'import',
+        ...FILES.map((name) => fileURLToPath(findData(name))),
+      )
       for (const { name, rows } of REFERENCE_STUDY.files)
         expect(imported).toContain(`${name}: ${rows.toLocaleString('en')} events read`)
       const entries = documented.split('\n').filter((line) => line.startsWith('  new: '))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, bytes, eventOf, FEED_PATH } from '../testing/odds-api.fixture.ts'
+import { at, bytes, FEED_PATH, makeEvent } from '../testing/odds-api.fixture.ts'
 import { START_SECONDS } from '../testing/samples.fixture.ts'
 import { CLOCK_SKEW_SECONDS_MAX, CLOSE_AGE_SECONDS_MAX } from './accept-price.ts'
 import { normaliseOddsApi } from './the-odds-api.ts'
@@ -12,12 +12,12 @@ const wrap = (data: unknown) =>
 
 /** A payload whose prices are stamped this many seconds after it was received. */
 const readAhead = (ahead: number) =>
-  normaliseOddsApi(bytes([eventOf({ updated: 600 - ahead })]), live(600))
+  normaliseOddsApi(bytes([makeEvent({ updated: 600 - ahead })]), live(600))
 
 describe('normalise', () => {
   test('the live form: snapshot and provisional close, with the time the feed saw the price', () => {
     const { observations, refusals } = normaliseOddsApi(
-      bytes([eventOf({ updated: 600 })]),
+      bytes([makeEvent({ updated: 600 })]),
       live(590),
     )
     expect(refusals).toEqual([])
@@ -46,7 +46,7 @@ describe('normalise', () => {
 
   test('the history form uses its own timestamp, even around a single event', () => {
     const final = { receivedAtSeconds: START_SECONDS + 999_999, stage: 'final' } as const
-    for (const data of [[eventOf({ updated: 310 })], eventOf({ updated: 310 })])
+    for (const data of [[makeEvent({ updated: 310 })], makeEvent({ updated: 310 })])
       expect(normaliseOddsApi(wrap(data), final).observations).toMatchObject([
         { closeStatus: 'final', snapshots: [], closes: [{ market: '1x2/ft' }] },
       ])
@@ -74,7 +74,7 @@ describe('normalise', () => {
       { key: 'player_goal_scorer', outcomes: [] },
     ]
     const { observations, refusals } = normaliseOddsApi(
-      bytes([eventOf({ updated: 600, markets })]),
+      bytes([makeEvent({ updated: 600, markets })]),
       live(590),
     )
     expect(observations[0]?.closes.map(({ market }) => market)).toEqual([
@@ -97,7 +97,7 @@ describe('normalise', () => {
       },
     ]
     const { observations, missingPrices } = normaliseOddsApi(
-      bytes([eventOf({ updated: 600, markets })]),
+      bytes([makeEvent({ updated: 600, markets })]),
       live(590),
     )
     expect(observations[0]?.closes[0]?.odds).toEqual({ away: '3.9' })
@@ -123,7 +123,7 @@ describe('normalise', () => {
     'in-play prices are refused with the reason: $name',
     ({ updated, received, reason, detail }) => {
       const { observations, refusals } = normaliseOddsApi(
-        bytes([eventOf({ updated })]),
+        bytes([makeEvent({ updated })]),
         live(received),
       )
       expect(observations).toEqual([])
@@ -149,7 +149,7 @@ describe('normalise', () => {
       { key: 'spreads', outcomes },
     ]
     const { observations } = normaliseOddsApi(
-      bytes([eventOf({ updated: 600, markets })]),
+      bytes([makeEvent({ updated: 600, markets })]),
       live(590),
     )
     expect(observations[0]?.closes).toHaveLength(1)
@@ -159,10 +159,10 @@ describe('normalise', () => {
   test('a price more than 15 minutes old is not a close', () => {
     const final = { receivedAtSeconds: START_SECONDS, stage: 'final' } as const
     expect(
-      normaliseOddsApi(bytes([eventOf({ updated: CLOSE_AGE_SECONDS_MAX })]), final).observations,
+      normaliseOddsApi(bytes([makeEvent({ updated: CLOSE_AGE_SECONDS_MAX })]), final).observations,
     ).toHaveLength(1)
     expect(
-      normaliseOddsApi(bytes([eventOf({ updated: CLOSE_AGE_SECONDS_MAX + 1 })]), final),
+      normaliseOddsApi(bytes([makeEvent({ updated: CLOSE_AGE_SECONDS_MAX + 1 })]), final),
     ).toMatchObject({
       observations: [],
       refusals: [{ reason: 'stale_price', detail: '901 s before the start' }],

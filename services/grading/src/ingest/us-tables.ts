@@ -22,9 +22,9 @@ type UsTable = {
   readonly marks: readonly string[]
   readonly sport: string
   readonly league: string
-  readonly dayOf: (cell: Cells) => number | undefined
-  readonly teamsOf: (cell: Cells) => { readonly home: string; readonly away: string }
-  readonly pricesOf: (cell: Cells) => {
+  readonly readDay: (cell: Cells) => number | undefined
+  readonly readTeams: (cell: Cells) => { readonly home: string; readonly away: string }
+  readonly readPrices: (cell: Cells) => {
     readonly opening: readonly MarketPrices[]
     readonly closing: readonly MarketPrices[]
   }
@@ -68,10 +68,10 @@ const TABLES: readonly UsTable[] = [
     sport: 'baseball',
     league: 'MLB',
     // Days since 1970, as a spreadsheet's number.
-    dayOf: (cell) =>
+    readDay: (cell) =>
       /^\d{5}(?:\.0)?$/.test(cell('date')) ? Number(cell('date')) * DAY_SECONDS : undefined,
-    teamsOf: (cell) => ({ home: cell('home_name'), away: cell('away_name') }),
-    pricesOf: (cell) => ({
+    readTeams: (cell) => ({ home: cell('home_name'), away: cell('away_name') }),
+    readPrices: (cell) => ({
       opening: [
         { market: 'ml/ft', odds: { home: cell('home_open_ml'), away: cell('away_open_ml') } },
       ],
@@ -94,9 +94,9 @@ const TABLES: readonly UsTable[] = [
     marks: ['gameday', 'spread_line', 'total_line', 'home_spread_odds'],
     sport: 'american_football',
     league: 'NFL',
-    dayOf: (cell) => isoSeconds(cell('gameday')),
-    teamsOf: (cell) => ({ home: nflTeam(cell('home')), away: nflTeam(cell('away')) }),
-    pricesOf: (cell) => ({
+    readDay: (cell) => isoSeconds(cell('gameday')),
+    readTeams: (cell) => ({ home: nflTeam(cell('home')), away: nflTeam(cell('away')) }),
+    readPrices: (cell) => ({
       opening: [],
       closing: [
         { market: 'ml/ft', odds: { home: cell('home_ml'), away: cell('away_ml') } },
@@ -155,8 +155,8 @@ function readOutcomes(cell: Cells): Observation['outcomes'] {
 /** The match of a row; the second of a day's two gets a number. */
 function readEvent(table: UsTable, cell: Cells, met: Map<string, number>): EventInfo | undefined {
   const { league, sport } = table
-  const daySeconds = table.dayOf(cell)
-  const { home, away } = table.teamsOf(cell)
+  const daySeconds = table.readDay(cell)
+  const { home, away } = table.readTeams(cell)
   if (daySeconds === undefined || home === '' || away === '') return undefined
   const id = eventSlug({ league, daySeconds, home, away })
   const game = (met.get(id) ?? 0) + 1
@@ -182,7 +182,7 @@ export function* readUsTable(raw: Uint8Array): Generator<Normalised> {
         reading.refusals.push({ reason: 'malformed_row', place, detail })
         continue
       }
-      const { opening, closing } = table.pricesOf(cell)
+      const { opening, closing } = table.readPrices(cell)
       const where = { book: feed.feed.replaceAll('-', '_'), place }
       reading.observations.push({
         event,

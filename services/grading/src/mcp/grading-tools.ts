@@ -128,7 +128,7 @@ type FreeTool = (deps: GradingToolDeps, input: unknown, caller: ToolCaller) => P
 
 const FREE: Readonly<Record<string, FreeTool>> = {
   async coverage({ coverage }, input, asker) {
-    const refusal = coverage.refusalOf(asker)
+    const refusal = coverage.refuseAddress(asker)
     if (refusal !== undefined) return failure(refusal)
     return await look(coverageFrameSchema, input, async (body) => {
       const found = await coverage.look(body, asker)
@@ -142,7 +142,7 @@ const FREE: Readonly<Record<string, FreeTool>> = {
     ),
   read_pick: async ({ grader }, input) =>
     await look(readPickSchema, input, async ({ receipt }) => {
-      const card = await grader.cardOf(receipt)
+      const card = await grader.findCard(receipt)
       return card === undefined ? failure(errorAnswer('not_found')) : saidIn(card)
     }),
 }
@@ -160,7 +160,7 @@ async function sell(
   kind: SaleKind,
   { call, caller }: { readonly call: ToolCall; readonly caller: ToolCaller },
 ): Promise<CalledTool> {
-  const { clock, endpoint, gate, termsOf } = deps
+  const { clock, endpoint, gate, findTerms } = deps
   const isPaid = (call._meta?.['x402/payment'] ?? undefined) !== undefined
   const paidCall = isPaid ? { server: endpoint, name: call.name } : undefined
   const read = await readSold(deps.longWork, kind, { body: call.arguments, paidCall })
@@ -171,7 +171,7 @@ async function sell(
   const receivedAtSeconds = clock.unixMs() / 1_000
   return await callPaidTool({
     gate,
-    terms: termsOf(kind, 'mcp'),
+    terms: findTerms(kind, 'mcp'),
     call: { server: endpoint, ...call },
     callHash,
     job(fingerprint) {

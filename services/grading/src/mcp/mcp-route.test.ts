@@ -15,7 +15,7 @@ afterAll(() => fixture.app.close())
 const modern = (method: string, params: object = {}, headers = modernHeaders(method)) =>
   rpc(method, { ...params, _meta: ENVELOPE }, headers)
 
-const codeOf = async (method: string, params?: object) =>
+const readCode = async (method: string, params?: object) =>
   (await rpc(method, params)).answer.error?.code
 const statusFrom = async (origin: string) => (await rpc('ping', undefined, { origin })).status
 
@@ -56,11 +56,11 @@ describe('G10: 2025-11-25, without a session', () => {
   })
 
   test('what is not served is said by its code', async () => {
-    expect(await codeOf('resources/list')).toBe(-32_601)
-    expect(await codeOf('server/discover')).toBe(-32_601)
-    expect(await codeOf('tools/call', { name: 'absent' })).toBe(-32_602)
-    expect(await codeOf('tools/call', { name: 'toString' })).toBe(-32_602)
-    expect(await codeOf('tools/call', { name: 'coverage', arguments: [] })).toBe(-32_602)
+    expect(await readCode('resources/list')).toBe(-32_601)
+    expect(await readCode('server/discover')).toBe(-32_601)
+    expect(await readCode('tools/call', { name: 'absent' })).toBe(-32_602)
+    expect(await readCode('tools/call', { name: 'toString' })).toBe(-32_602)
+    expect(await readCode('tools/call', { name: 'coverage', arguments: [] })).toBe(-32_602)
   })
 
   test('wrong parameters are -32602 with their path, not their value', async () => {

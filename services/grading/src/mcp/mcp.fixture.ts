@@ -56,11 +56,11 @@ export function mcpCalls(fixture: () => HttpFixture) {
   const rpc = async (method: string, params?: object, headers?: Record<string, string>) =>
     await post({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) }, headers)
   /** Calls a tool; `payment` goes into `_meta` as it is. */
-  const call = async (name: string, given?: unknown, payment?: unknown): Promise<ToolAnswer> => {
+  const call = async (name: string, input?: unknown, payment?: unknown): Promise<ToolAnswer> => {
     const _meta = payment === undefined ? undefined : { 'x402/payment': payment }
     const { answer } = await rpc('tools/call', {
       name,
-      ...(given !== undefined && { arguments: given }),
+      ...(input !== undefined && { arguments: input }),
       ...(_meta && { _meta }),
     })
     if (answer.result === undefined) throw new Error(JSON.stringify(answer.error))

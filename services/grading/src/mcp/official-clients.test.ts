@@ -84,10 +84,10 @@ async function connect(how: keyof typeof MODES) {
   const transport = new sdk2.StreamableHTTPClientTransport(new URL(`${service.baseUrl}/mcp`))
   await client.connect(transport)
   closing.push(() => client.close())
-  const call = async (name: string, given: object, payment?: unknown): Promise<Result> =>
+  const call = async (name: string, input: object, payment?: unknown): Promise<Result> =>
     await client.callTool({
       name,
-      arguments: given as Record<string, unknown>,
+      arguments: input as Record<string, unknown>,
       ...(payment !== undefined && { _meta: { 'x402/payment': payment } }),
     })
   return { client, call }
@@ -112,9 +112,9 @@ function payer(name = 'agent-1', id?: string): x402Client {
   })
 }
 
-const challengeOf = ({ structuredContent }: Result) => structuredContent as PaymentRequired
+const readChallenge = ({ structuredContent }: Result) => structuredContent as PaymentRequired
 
-const settlementOf = ({ _meta }: Result) =>
+const readSettlement = ({ _meta }: Result) =>
   _meta?.['x402/payment-response'] as {
     readonly success: boolean
     readonly transaction: string
@@ -130,10 +130,10 @@ describe.each(['legacy', 'auto', 'pinned'] as const)('G10: the official client, 
     const before = await balanceOf('agent-1')
     const unpaid = await call('grade_pick', gradeExample)
     expect(unpaid.isError).toBe(true)
-    const payment = await payer().createPaymentPayload(challengeOf(unpaid))
+    const payment = await payer().createPaymentPayload(readChallenge(unpaid))
     const sold = await call('grade_pick', gradeExample, payment)
     expect(sold.structuredContent).toMatchObject({ outcome: 'GRADED', grade: 'F' })
-    expect(settlementOf(sold)).toMatchObject({ success: true })
+    expect(readSettlement(sold)).toMatchObject({ success: true })
     expect(await balanceOf('agent-1')).toBe(before - 10_000n)
     expect(await call('grade_pick', gradeExample, payment)).toMatchObject({ content: sold.content })
     expect(await balanceOf('agent-1')).toBe(before - 10_000n)
@@ -142,7 +142,7 @@ describe.each(['legacy', 'auto', 'pinned'] as const)('G10: the official client, 
   test('buys an audit with a payment in base64', async () => {
     const { call } = await connect(how)
     const before = await balanceOf('agent-1')
-    const challenge = challengeOf(await call('audit_picks', auditExample))
+    const challenge = readChallenge(await call('audit_picks', auditExample))
     // btoa alone refuses the ₮ of the token's name.
     const payload = JSON.stringify(await payer().createPaymentPayload(challenge))
     const payment = Buffer.from(payload).toString('base64')
@@ -158,13 +158,13 @@ describe('X17: payment-identifier', () => {
   test('the official hook’s name makes a second, newly signed payment for one call free, at either door', async () => {
     const { call } = await connect('pinned')
     const before = await balanceOf('agent-2')
-    const buy = async (given: object) => {
-      const challenge = challengeOf(await call('grade_pick', given))
+    const buy = async (passed: object) => {
+      const challenge = readChallenge(await call('grade_pick', passed))
       expect(challenge.extensions).toMatchObject({
         'payment-identifier': { info: { required: false } },
       })
       const named = payer('agent-2', NAME)
-      return await call('grade_pick', given, await named.createPaymentPayload(challenge))
+      return await call('grade_pick', passed, await named.createPaymentPayload(challenge))
     }
     const sold = await buy(gradeExample)
     expect((await buy(gradeExample)).content).toEqual(sold.content)
@@ -191,7 +191,7 @@ describe('X17: payment-identifier', () => {
 describe('X18: what is signed', () => {
   test('the official verifier proves the offer and the receipt of a tool over did:web', async () => {
     const { call } = await connect('pinned')
-    const challenge = challengeOf(await call('grade_pick', gradeExample))
+    const challenge = readChallenge(await call('grade_pick', gradeExample))
     const [offer] = extractOffersFromPaymentRequired(challenge)
     const endpoint = `${service.baseUrl}/mcp`
     expect(await verifyOfferSignatureJWS(offer as JWSSignedOffer)).toMatchObject({
@@ -200,7 +200,7 @@ describe('X18: what is signed', () => {
     })
     const payment = await payer().createPaymentPayload(challenge)
     const sold = await call('grade_pick', gradeExample, payment)
-    const settlement = settlementOf(sold)
+    const settlement = readSettlement(sold)
     const receipt = settlement.extensions['offer-receipt']?.info['receipt'] as JWSSignedReceipt
     const { address } = fixture.account('agent-1')
     const { transaction } = settlement

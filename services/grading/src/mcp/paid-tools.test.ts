@@ -80,8 +80,8 @@ describe('X20: an unpaid call', () => {
     ['grade_pick', gradeExample, '10000'],
     ['audit_picks', auditExample, '200000'],
     ['grade_pick', undefined, '10000'],
-  ] as const)('%s answers the challenge in three places', async ([name, given, amount]) => {
-    const { _meta, content, isError, structuredContent } = await call(name, given)
+  ] as const)('%s answers the challenge in three places', async ([name, input, amount]) => {
+    const { _meta, content, isError, structuredContent } = await call(name, input)
     expect(isError).toBe(true)
     expect(structuredContent).toMatchObject({
       x402Version: 2,
@@ -111,9 +111,9 @@ describe('X20: an unpaid call', () => {
   test('X20: a member that the SDK leaves out of its own copy is named too: what is hashed is what arrived', async () => {
     const before = fixture.settlements
     const payment = JSON.stringify(pay(1))
-    const given = JSON.stringify(gradeExample).replace('{', '{"__proto__":{"odds":1},')
+    const passed = JSON.stringify(gradeExample).replace('{', '{"__proto__":{"odds":1},')
     const { answer } = await postMessage(
-      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"grade_pick","arguments":${given},"_meta":{"x402/payment":${payment}}}}`,
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"grade_pick","arguments":${passed},"_meta":{"x402/payment":${payment}}}}`,
     )
     expect(answer.result).toMatchObject({
       isError: true,

@@ -32,12 +32,12 @@ const WALLET = `globalThis.ethereum = {
 /** A page with a wallet that signs with an agent's key; returns what the wallet was asked. */
 async function visitWithWallet(site: Site, behaviour: { readonly declines?: boolean } = {}) {
   const signer = evmSigner(site.xlayer().account('agent-8'))
-  const asked: string[] = []
+  const requested: string[] = []
   const page = await site.visit('/method')
   await page.exposeFunction(
     'walletCall',
     async (method: string, params: string, chainId: string) => {
-      asked.push(method)
+      requested.push(method)
       const read = JSON.parse(params)
       if (method === 'eth_requestAccounts') return JSON.stringify({ result: [signer.address] })
       if (method === 'eth_chainId') return JSON.stringify({ result: chainId })
@@ -63,7 +63,7 @@ async function visitWithWallet(site: Site, behaviour: { readonly declines?: bool
   await page.goto(`${site.service().baseUrl}/try`)
   await page.click('#connect')
   await page.waitForSelector(`#payer-words:has-text("${signer.address}")`, WAIT)
-  return { page, asked }
+  return { page, asked: requested }
 }
 
 describe.skipIf(cannotRunReason !== undefined)(
@@ -77,10 +77,10 @@ describe.skipIf(cannotRunReason !== undefined)(
         const { address, privateKey } = site.xlayer().account('agent-2')
         expect(page.url()).toBe(`${site.service().baseUrl}/try`)
         expect(await text(page, '#payer-words')).toContain(address)
-        const kept = await page.evaluate<string>(
+        const stored = await page.evaluate<string>(
           'JSON.stringify([history.state, Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])',
         )
-        expect(kept).not.toContain(privateKey.slice(2))
+        expect(stored).not.toContain(privateKey.slice(2))
         expect(await page.content()).not.toContain(privateKey.slice(2))
         await page.reload()
         await expect.poll(() => text(page, '#payer-words'), WAIT).toContain('No wallet found')
@@ -105,10 +105,10 @@ describe.skipIf(cannotRunReason !== undefined)(
       it('signs one transfer of the price on the right network, and pays', async () => {
         const payer = site.xlayer().account('agent-8')
         const before = await site.balanceOf(payer)
-        const { page, asked } = await visitWithWallet(site)
+        const { page, asked: requests } = await visitWithWallet(site)
         await fillPick(page, { odds: '1.90' })
         await payFor(page, 'GRADED')
-        expect(asked).toEqual([
+        expect(requests).toEqual([
           'eth_requestAccounts',
           'eth_chainId',
           'wallet_switchEthereumChain',

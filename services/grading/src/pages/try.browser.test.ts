@@ -325,11 +325,11 @@ describe.skipIf(cannotRunReason !== undefined)(
         const before = await site.balanceOf(payer)
         const page = await site.visitWithKey('agent-7')
         await page.check('input[value="audit"]')
-        const held = Promise.withResolvers<void>()
+        const pending = Promise.withResolvers<void>()
         let looks = 0
         await page.route('**/api/coverage', async (route) => {
           looks += 1
-          await held.promise
+          await pending.promise
           return route.continue()
         })
         await page.clock.install()
@@ -338,7 +338,7 @@ describe.skipIf(cannotRunReason !== undefined)(
         await expect.poll(() => looks, WAIT).toBe(1)
         // Typing pauses long enough for the look that follows it.
         await page.clock.fastForward(2_000)
-        held.resolve()
+        pending.resolve()
         await page.waitForSelector('#outcome [data-outcome="AUDIT"]', WAIT)
         expect(looks).toBe(1)
         expect(await site.balanceOf(payer)).toBe(before - 200_000n)

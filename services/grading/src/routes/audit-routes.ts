@@ -30,7 +30,7 @@ export function addAuditRoutes(
   app: ServiceApp,
   { clock, countProcesses, grader, longWork, store }: AuditRouteDeps,
 ): void {
-  const refusalOf = createAddressLimit(clock, READS_PER_MINUTE, countProcesses)
+  const findRefusal = createAddressLimit(clock, READS_PER_MINUTE, countProcesses)
   const recent = new BoundedMap<string, { readonly size: number; readonly text: string }>(KEPT_MAX)
 
   /** The answer's text; undefined for an unknown receipt. */
@@ -64,7 +64,7 @@ export function addAuditRoutes(
       },
     },
     async (request, reply) => {
-      const refusal = refusalOf(request.ip, 1)
+      const refusal = findRefusal(request.ip, 1)
       if (refusal !== undefined) return sendError(reply, refusal)
       const text = await readAudit(request.params.receipt)
       return text === undefined ? sendError(reply, errorAnswer('not_found')) : sendJson(reply, text)

@@ -134,8 +134,8 @@ describe('a look at picks before any payment', () => {
 
   test('a tracker’s file, as csv in JSON or by itself', async () => {
     const csv = 'Date,Home,Away,Selection,Odds\n2026-06-01,Arsenal London,CFC Chelsea,Draw,260\n'
-    const asked = await preview({ csv })
-    expect(asked.rows[0]).toMatchObject({ line: 2, status: 'unreadable' })
+    const requested = await preview({ csv })
+    expect(requested.rows[0]).toMatchObject({ line: 2, status: 'unreadable' })
     const american = await preview({ csv, odds_notation: 'american' })
     expect(american.rows[0]).toMatchObject({
       line: 2,
@@ -299,9 +299,9 @@ T-1001,2026-06-02,Everton v Fulham,Everton,4.2,2.00`
     const free = { countProcesses: () => 3, cpuMs: () => 0 }
     const longWork = createLongWork({ slates: grader, store, ...free })
     const deps = { clock, longWork, store, ...free }
-    const { refusalOf } = createCoverageLook(deps)
+    const { refuseAddress: findRefusal } = createCoverageLook(deps)
     const asker = { address: '192.0.2.9', bytes: 0 }
-    const refused = Array.from({ length: 500 }, () => refusalOf(asker)).filter(Boolean)
+    const refused = Array.from({ length: 500 }, () => findRefusal(asker)).filter(Boolean)
     expect(refused).toHaveLength(100)
   })
 
@@ -309,12 +309,17 @@ T-1001,2026-06-02,Everton v Fulham,Everton,4.2,2.00`
     const { clock, grader, store } = fixture
     const free = { countProcesses: () => 1, cpuMs: () => 0 }
     const longWork = createLongWork({ slates: grader, store, ...free })
-    const { refusalOf } = createCoverageLook({ clock, longWork, store, ...free })
-    const asked = Array.from({ length: 1_500 }, (_, at) =>
-      refusalOf({ address: `2001:db8::${at.toString(16)}`, bytes: 0 }),
+    const { refuseAddress: findRefusalFor } = createCoverageLook({
+      clock,
+      longWork,
+      store,
+      ...free,
+    })
+    const requests = Array.from({ length: 1_500 }, (_, at) =>
+      findRefusalFor({ address: `2001:db8::${at.toString(16)}`, bytes: 0 }),
     )
-    expect(asked.filter(Boolean)).toHaveLength(300)
-    expect(refusalOf({ address: '2001:db8:0:1::1', bytes: 0 })).toBeUndefined()
+    expect(requests.filter(Boolean)).toHaveLength(300)
+    expect(findRefusalFor({ address: '2001:db8:0:1::1', bytes: 0 })).toBeUndefined()
   })
 
   test('one address looks at picks 60 times a minute; the next is told when to go on', async () => {

@@ -86,14 +86,14 @@ export type CoverageLook = ReturnType<typeof createCoverageLook>
 /** The look behind both doors, the route and the MCP tool: an address's requests at one count at the other. */
 export function createCoverageLook(deps: CoverageDeps) {
   const { clock, countProcesses, cpuMs, longWork, store } = deps
-  const refusalOf = createAddressLimit(clock, LOOKUPS_PER_MINUTE, countProcesses)
+  const findRefusal = createAddressLimit(clock, LOOKUPS_PER_MINUTE, countProcesses)
   return {
     /** Counts a request before its body is read; returns the refusal if this address asked too often. */
-    refusalOf: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
-      refusalOf(address, requestCost(bytes)),
+    refuseAddress: ({ address, bytes }: Asker): ErrorAnswer | undefined =>
+      findRefusal(address, requestCost(bytes)),
     async look(body: CoverageRequest, { address, bytes, readFromMs }: Asker): Promise<Look> {
       if (body.picks !== undefined || body.csv !== undefined) {
-        const refusal = refusalOf(address, PREVIEW_COST - requestCost(bytes))
+        const refusal = findRefusal(address, PREVIEW_COST - requestCost(bytes))
         if (refusal !== undefined) return { kind: 'limited', refusal }
         const spentMs = readFromMs === undefined ? 0 : cpuMs() - readFromMs
         return await longWork.preview({ body, spentMs })
@@ -125,7 +125,7 @@ export function addCoverageRoute(
     {
       bodyLimit: COVERAGE_BODY_BYTES_MAX,
       onRequest: async (request, reply) => {
-        const refusal = coverage.refusalOf(readAsker(request))
+        const refusal = coverage.refuseAddress(readAsker(request))
         return refusal && sendError(reply, refusal)
       },
       preParsing: async (request, _reply, payload) => {

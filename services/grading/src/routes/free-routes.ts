@@ -128,7 +128,7 @@ export function addFreeRoutes(app: ServiceApp, deps: FreeRouteDeps): void {
       },
     },
     async (request, reply) => {
-      const card = await grader.cardOf(request.params.receipt)
+      const card = await grader.findCard(request.params.receipt)
       return card === undefined ? sendError(reply, errorAnswer('not_found')) : reply.send(card)
     },
   )

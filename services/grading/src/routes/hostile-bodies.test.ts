@@ -17,11 +17,11 @@ const members = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, 1]))
 
 const copies = <Value>(count: number, value: Value) => Array.from({ length: count }, () => value)
-const called = (name: string, given: object) => ({
+const called = (name: string, input: object) => ({
   jsonrpc: '2.0',
   id: 1,
   method: 'tools/call',
-  params: { name, arguments: given },
+  params: { name, arguments: input },
 })
 
 describe('G3, attack: 430 KB of unknown members are not even parsed', () => {
@@ -47,7 +47,7 @@ describe('G3, attack: 430 KB of unknown members are not even parsed', () => {
       payload: text,
       headers: { 'content-type': 'application/json' },
     })
-    const parsed = parse.mock.calls.filter(([given]) => given.length === text.length)
+    const parsed = parse.mock.calls.filter(([passed]) => passed.length === text.length)
     parse.mockRestore()
     expect([response.statusCode, parsed.length]).toEqual([400, 0])
     expect(response.body).toMatch(/at most 32768 colons and brackets|too many members/)

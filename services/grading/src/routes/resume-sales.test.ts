@@ -107,9 +107,9 @@ describe('what an earlier process left open', () => {
     })
     const { counted, receipt } = JSON.parse(String(card))
     expect(counted).toEqual({ population: null, why: 'received_after_start' })
-    const kept = await store.pickByReceipt(receipt)
-    expect(kept).toMatchObject({ paymentId: 'p' })
-    expect(kept?.seq).toBeUndefined()
+    const stored = await store.pickByReceipt(receipt)
+    expect(stored).toMatchObject({ paymentId: 'p' })
+    expect(stored?.seq).toBeUndefined()
   })
 
   test('an audit is read by the thread of long work, as at its doors', async () => {

@@ -49,7 +49,7 @@ export type SaleDoor = 'http' | 'mcp'
 export type SaleDoorDeps = SaleDeps & {
   readonly gate: PaymentGate
   /** What is on sale; undefined while the network's token is not the configured one. */
-  readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
+  readonly findTerms: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
   readonly clock: Clock
 }
 

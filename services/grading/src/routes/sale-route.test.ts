@@ -3,10 +3,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { GradingStoreUnavailable } from '../domain/closes/grading-store.ts'
 import {
   createHttpFixture,
-  errorOf,
   type HttpFixture,
   httpCalls,
   PAYER,
+  readError,
 } from '../testing/http.fixture.ts'
 import { auditExample, gradeExample, uploadExample } from '../wire/examples.ts'
 
@@ -66,9 +66,9 @@ describe('money and grades', () => {
     const reordered = { pick: Object.fromEntries(Object.entries(gradeExample.pick).toReversed()) }
     expect((await buy(1, reordered)).body).toBe(first.body)
     const other = await buy(1, { pick: { ...gradeExample.pick, odds: '1.91' } })
-    expect([other.statusCode, errorOf(other)]).toEqual([402, 'payment_already_used'])
+    expect([other.statusCode, readError(other)]).toEqual([402, 'payment_already_used'])
     const audit = await post('/api/audit', auditExample, fixture.payment(1, 1))
-    expect([audit.statusCode, errorOf(audit)]).toEqual([402, 'payment_requirements_mismatch'])
+    expect([audit.statusCode, readError(audit)]).toEqual([402, 'payment_requirements_mismatch'])
     expect(fixture.settlements).toBe(1)
     expect((await fixture.store.counts()).picks).toBe(1)
   })
@@ -81,7 +81,7 @@ describe('money and grades', () => {
     expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'internal_error' }])
     fixture.store.events = () => Promise.reject(new GradingStoreUnavailable('disk full'))
     const down = await buy(1)
-    expect([down.statusCode, errorOf(down)]).toEqual([503, 'store_unavailable'])
+    expect([down.statusCode, readError(down)]).toEqual([503, 'store_unavailable'])
     expect(down.headers['retry-after']).toBe('5')
     expect(down.body).not.toContain('disk')
     expect(fixture.settlements).toBe(0)

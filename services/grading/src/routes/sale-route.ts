@@ -68,7 +68,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
   const { answer, bodyLimitBytes, ...documentation } = ROUTES[kind]
   const paid = paidRoute({
     gate: deps.gate,
-    terms: () => deps.termsOf(kind, 'http'),
+    terms: () => deps.findTerms(kind, 'http'),
     job: (request) => {
       const { request: sale, text } = request.body as Asked
       const receivedAtSeconds = deps.clock.unixMs() / 1_000
@@ -95,7 +95,7 @@ function addSaleRoute(app: ServiceApp, deps: SaleDoorDeps, kind: SaleKind): void
       request.body = read
       return undefined
     }
-    const terms = deps.termsOf(kind, 'http')
+    const terms = deps.findTerms(kind, 'http')
     if (terms === undefined)
       return sendProblem(reply, { error: 'payment_terms_unknown', retryAfterSeconds: 5 })
     const problem = deps.gate.challengeProblem(terms)

@@ -28,7 +28,7 @@ export function saleTerms(options: {
   readonly baseUrl: string
 }): Readonly<Record<SaleDoor, Readonly<Record<SaleKind, PaymentTerms>>>> {
   const { asset, baseUrl, payTo } = options
-  const termsOf = (kind: SaleKind, door: SaleDoor): PaymentTerms => ({
+  const findTerms = (kind: SaleKind, door: SaleDoor): PaymentTerms => ({
     requirements: [evmRequirement({ asset, payTo, amount: priceUnits(kind, asset) })],
     resource: {
       url: `${baseUrl}${door === 'mcp' ? '/mcp' : salePath(kind)}`,
@@ -40,20 +40,20 @@ export function saleTerms(options: {
     takesIdentifier: true,
   })
   const doorTerms = (door: SaleDoor) => ({
-    grade: termsOf('grade', door),
-    audit: termsOf('audit', door),
+    grade: findTerms('grade', door),
+    audit: findTerms('audit', door),
   })
   return { http: doorTerms('http'), mcp: doorTerms('mcp') }
 }
 
 /** The sales as machines find them (X24); none while the token is not known to be the right one. */
 export const describeSales = ({
-  termsOf,
+  findTerms,
 }: {
-  readonly termsOf: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
+  readonly findTerms: (kind: SaleKind, door: SaleDoor) => PaymentTerms | undefined
 }): readonly OperationForSale[] =>
   SALE_KINDS.flatMap((kind) => {
-    const terms = termsOf(kind, 'http')
+    const terms = findTerms(kind, 'http')
     const cents = String(PRICE_CENTS[kind]).padStart(3, '0')
     return terms === undefined
       ? []

@@ -14,7 +14,7 @@ const post = (url: string, payload: object, headers: Record<string, string> = {}
   fixture.app.inject({ method: 'POST', url, payload, headers })
 const upload = (payload: object = uploadExample, token = fixture.token()) =>
   post('/api/ingest', payload, { authorization: `Bearer ${token}` })
-const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
+const readError = (answer: { json(): { error?: string } }) => answer.json().error
 
 describe('G8: uploads', () => {
   test('repeated bytes are not read', async () => {
@@ -46,7 +46,7 @@ describe('G8: uploads', () => {
       expect([foreign.statusCode, foreign.json().error_description]).toEqual([401, 'wrong_type'])
     }
     const unscoped = await upload(uploadExample, fixture.token({ scope: 'care.read' }))
-    expect([unscoped.statusCode, errorOf(unscoped)]).toEqual([403, 'insufficient_scope'])
+    expect([unscoped.statusCode, readError(unscoped)]).toEqual([403, 'insufficient_scope'])
     expect((await fixture.store.head()).size).toBe(0)
   })
 
@@ -64,9 +64,9 @@ describe('G8: uploads', () => {
         payload,
         headers: { authorization, 'content-type': type },
       })
-    expect(errorOf(await send('{', 'application/json'))).toBe('malformed_json')
-    expect(errorOf(await send('Div,Date', 'text/csv'))).toBe('unsupported_media_type')
+    expect(readError(await send('{', 'application/json'))).toBe('malformed_json')
+    expect(readError(await send('Div,Date', 'text/csv'))).toBe('unsupported_media_type')
     const long = `{"source":"${'x'.repeat(9_000_000)}"}`
-    expect(errorOf(await send(long, 'application/json'))).toBe('payload_too_large')
+    expect(readError(await send(long, 'application/json'))).toBe('payload_too_large')
   })
 })

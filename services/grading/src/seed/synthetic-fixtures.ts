@@ -93,7 +93,7 @@ function stageCells(belief: MatchBelief): readonly string[] {
 
 const NO_PRICES = Array.from({ length: 11 }, () => '')
 
-function rowOf(random: RandomSource, match: Match, isPlayed: boolean): string {
+function writeRow(random: RandomSource, match: Match, isPlayed: boolean): string {
   const early = stageCells(believed(random, match.truth, EARLY_NOISE))
   const closing = stageCells(believed(random, match.truth, CLOSING_NOISE))
   const goals = [poissonDraw(random, match.truth.home), poissonDraw(random, match.truth.away)]
@@ -120,7 +120,7 @@ export function syntheticFixtures(options: SyntheticOptions): string {
     const key = `${day} ${match.home} ${match.away}`
     if (taken.has(key)) return
     taken.add(key)
-    rows.push(rowOf(random, match, isPlayed))
+    rows.push(writeRow(random, match, isPlayed))
   }
   for (let index = 0; index < pastMatches; index += 1) {
     const daysAgo = 2 + Math.floor((PAST_DAYS * (pastMatches - index)) / pastMatches)

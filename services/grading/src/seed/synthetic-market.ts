@@ -14,7 +14,7 @@ function poissonMasses(mean: number): readonly number[] {
 }
 
 /** The chance of the scores that a test holds for. */
-function chanceOf(
+function winChance(
   belief: MatchBelief,
   holds: (score: { readonly home: number; readonly away: number }) => boolean,
 ): number {
@@ -28,11 +28,11 @@ function chanceOf(
 
 /** Fair chances of the markets that the synthetic feed quotes. */
 export function fairChances(belief: MatchBelief, handicap: number) {
-  const home = chanceOf(belief, (score) => score.home > score.away)
-  const draw = chanceOf(belief, (score) => score.home === score.away)
-  const over = chanceOf(belief, (score) => score.home + score.away > 2.5)
+  const home = winChance(belief, (score) => score.home > score.away)
+  const draw = winChance(belief, (score) => score.home === score.away)
+  const over = winChance(belief, (score) => score.home + score.away > 2.5)
   // A half-goal handicap is won or lost; quarter and whole lines are not quoted.
-  const covered = chanceOf(belief, (score) => score.home - score.away + handicap > 0)
+  const covered = winChance(belief, (score) => score.home - score.away + handicap > 0)
   return {
     matchOdds: [home, draw, 1 - home - draw],
     total: [over, 1 - over],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { clusterRegression, type RegressionPoint } from './cluster-regression.fixture.ts'
 
-const lineOf = (points: readonly RegressionPoint[]) => {
+const makeLine = (points: readonly RegressionPoint[]) => {
   const found = clusterRegression(points)
   if (found.kind !== 'line') throw new Error('insufficient')
   return found
@@ -10,7 +10,7 @@ const lineOf = (points: readonly RegressionPoint[]) => {
 
 /** The sandwich (X'X)⁻¹ Σ u u' (X'X)⁻¹ by 2 × 2 matrices, without centring, straight from the definition. */
 const sandwichErrors = (points: readonly RegressionPoint[]): readonly [number, number] => {
-  const { intercept, slope, clusters } = lineOf(points)
+  const { intercept, slope, clusters } = makeLine(points)
   const n = points.length
   const sx = points.reduce((sum, { x }) => sum + x, 0)
   const sxx = points.reduce((sum, { x }) => sum + x * x, 0)
@@ -36,7 +36,7 @@ const sandwichErrors = (points: readonly RegressionPoint[]): readonly [number, n
 
 describe('clusterRegression', () => {
   test('finds an exact line, without error', () => {
-    const found = lineOf([0, 1, 2, 3].map((x) => ({ cluster: x, x, y: 0.5 - 2 * x })))
+    const found = makeLine([0, 1, 2, 3].map((x) => ({ cluster: x, x, y: 0.5 - 2 * x })))
     expect(found).toMatchObject({ count: 4, clusters: 4 })
     expect(found.intercept).toBeCloseTo(0.5, 14)
     expect(found.slope).toBeCloseTo(-2, 14)
@@ -54,7 +54,7 @@ describe('clusterRegression', () => {
         const mean = points.reduce((sum, { x }) => sum + x, 0) / points.length
         fc.pre(points.reduce((sum, { x }) => sum + (x - mean) ** 2, 0) > 0.1)
         fc.pre(new Set(points.map(({ cluster }) => cluster)).size > 1)
-        const found = lineOf(points)
+        const found = makeLine(points)
         const [interceptError, slopeError] = sandwichErrors(points)
         expect(found.interceptError).toBeCloseTo(interceptError, 6)
         expect(found.slopeError).toBeCloseTo(slopeError, 6)
@@ -65,7 +65,7 @@ describe('clusterRegression', () => {
   test('the order of points and the names of clusters do not matter', () => {
     const points = [3, 1, 4, 1, 5, 9, 2, 6].map((y, x) => ({ cluster: x % 3, x: x / 7, y }))
     const renamed = points.toReversed().map((point) => ({ ...point, cluster: `c${point.cluster}` }))
-    const [left, right] = [lineOf(points), lineOf(renamed)]
+    const [left, right] = [makeLine(points), makeLine(renamed)]
     expect(right.slope).toBeCloseTo(left.slope, 13)
     expect(right.slopeError).toBeCloseTo(left.slopeError, 13)
   })

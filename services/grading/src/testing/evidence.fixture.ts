@@ -18,7 +18,7 @@ export const early = samplePrices({
 })
 
 /** What the ledger has after observations of one feed, each received at its time. */
-export async function ledgerOf(
+export async function openLedger(
   feed: FeedInfo,
   ...steps: readonly (readonly [atSeconds: number, seen: Partial<Observation>])[]
 ) {

@@ -23,7 +23,7 @@ type OkxStandIn = {
 }
 
 /** OKX's code for headers that do not sign exactly this request. */
-function refusalOf(request: FastifyRequest): string | undefined {
+function findRefusal(request: FastifyRequest): string | undefined {
   const header = (name: string): string => String(request.headers[name] ?? '')
   const timestamp = header('ok-access-timestamp')
   if (header('ok-access-key') !== OKX_CREDENTIALS.OKX_API_KEY) return '50111'
@@ -33,8 +33,8 @@ function refusalOf(request: FastifyRequest): string | undefined {
   const expected = createHmac('sha256', OKX_CREDENTIALS.OKX_SECRET_KEY)
     .update(`${timestamp}${request.method}${request.url}${body}`)
     .digest()
-  const given = Buffer.from(header('ok-access-sign'), 'base64')
-  return given.length === expected.length && timingSafeEqual(given, expected) ? undefined : '50113'
+  const input = Buffer.from(header('ok-access-sign'), 'base64')
+  return input.length === expected.length && timingSafeEqual(input, expected) ? undefined : '50113'
 }
 
 /** Starts the stand-in on a free port. */
@@ -47,13 +47,13 @@ export async function startOkxStandIn(facilitatorUrl: string): Promise<OkxStandI
   })
   app.all('/*', async (request, reply) => {
     const path = request.url.replace(ROOT, '')
-    const asked = `${request.method} ${path}`
-    const refusal = refusalOf(request)
+    const requested = `${request.method} ${path}`
+    const refusal = findRefusal(request)
     if (refusal !== undefined) {
-      refused.push(`${refusal} ${asked}`)
+      refused.push(`${refusal} ${requested}`)
       return reply.code(401).send({ code: refusal, msg: 'refused', data: null })
     }
-    seen.push(asked)
+    seen.push(requested)
     const answer = await fetch(`${facilitatorUrl}${path}`, {
       method: request.method,
       ...(typeof request.body === 'string'
@@ -83,7 +83,7 @@ type SlowFacilitator = {
 export async function startSlowFacilitator(facilitatorUrl: string): Promise<SlowFacilitator> {
   const app = fastify({ forceCloseConnections: true })
   const gate = new EventTarget()
-  const held = Promise.withResolvers<void>()
+  const pending = Promise.withResolvers<void>()
   app.all('/*', async (request, reply) => {
     const answer = await fetch(`${facilitatorUrl}${request.url}`, {
       method: request.method,
@@ -97,7 +97,7 @@ export async function startSlowFacilitator(facilitatorUrl: string): Promise<Slow
     const text = await answer.text()
     if (request.url === '/settle') {
       gate.dispatchEvent(new Event('settled'))
-      await held.promise
+      await pending.promise
     }
     return reply.code(answer.status).type('application/json').send(text)
   })
@@ -109,9 +109,9 @@ export async function startSlowFacilitator(facilitatorUrl: string): Promise<Slow
     async settled() {
       await once(gate, 'settled')
     },
-    release: () => held.resolve(),
+    release: () => pending.resolve(),
     async stop() {
-      held.resolve()
+      pending.resolve()
       await app.close()
     },
   }

@@ -64,7 +64,7 @@ const METHODS = {
   payerTag: true,
   pickByReceipt: true,
   pickBySeq: true,
-  picksOf: true,
+  readEventPicks: true,
   entry: true,
   head: true,
   checkpoint: true,
@@ -139,7 +139,7 @@ export function createGraderFixture(store: GradingStore = openMemoryStore()): Gr
 }
 
 /** With a ledger of these observations, on the sample match unless they name another. */
-export async function fixtureOf(
+export async function makeFixture(
   ...observations: readonly Partial<Observation>[]
 ): Promise<GraderFixture> {
   const fixture = createGraderFixture()
@@ -148,5 +148,5 @@ export async function fixtureOf(
 }
 
 /** `GRADED`, or why not. */
-export const codeOf = (card: Card): string =>
+export const readCode = (card: Card): string =>
   card.outcome === 'GRADED' ? 'GRADED' : card.reason.code

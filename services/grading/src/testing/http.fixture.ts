@@ -138,7 +138,7 @@ export async function createHttpFixture(): Promise<HttpFixture> {
     store,
     writeTrouble: async () => undefined,
     gate: observedGate(gate, telemetry.outcome),
-    termsOf: (kind, door) => (state.isTokenWrong ? undefined : terms[door][kind]),
+    findTerms: (kind, door) => (state.isTokenWrong ? undefined : terms[door][kind]),
     didDocument: receipts.didDocument,
     report: telemetry.sold,
     reportUpload: telemetry.uploaded,
@@ -189,7 +189,7 @@ export type Sent = {
 }
 
 /** The literal error of an answer. */
-export const errorOf = (answer: { json(): { error?: string } }) => answer.json().error
+export const readError = (answer: { json(): { error?: string } }) => answer.json().error
 
 /** The example of a grade with another pick. */
 export const withPick = (change: object) => ({ pick: { ...gradeExample.pick, ...change } })

@@ -26,7 +26,7 @@ type Writing = {
   readonly chance: Chance
 }
 
-const teamOf = ({ match, selection, chance }: Writing): string =>
+const findTeam = ({ match, selection, chance }: Writing): string =>
   drawFrom(chance, selection === 'home' ? match.home : match.away)
 
 /** The line from the side that was backed. */
@@ -48,7 +48,7 @@ function sideWords(writing: Writing): readonly Words[] {
       words('Match Betting', 'Draw'),
       words('3-Way Moneyline', 'Draw'),
     ]
-  const team = teamOf(writing)
+  const team = findTeam(writing)
   const soccer = [
     '1X2',
     'Match Odds',
@@ -79,7 +79,7 @@ function sideWords(writing: Writing): readonly Words[] {
 
 function handicapWords(writing: Writing): readonly Words[] {
   const { match } = writing
-  const team = teamOf(writing)
+  const team = findTeam(writing)
   const line = signed(backedLine(writing))
   const soccer = ['Asian Handicap', 'AH', 'Handicap', '']
   const american = {
@@ -157,7 +157,7 @@ function yesNoWords({ selection }: Writing): readonly Words[] {
 }
 
 function noBetWords(writing: Writing): readonly Words[] {
-  const team = teamOf(writing)
+  const team = findTeam(writing)
   return [
     words('Draw No Bet', team),
     words('DNB', team),
@@ -233,7 +233,7 @@ function wordsFor(market: string, writing: Writing): readonly Words[] {
   return plain
 }
 
-const lineOf = (market: string): number =>
+const makeLine = (market: string): number =>
   Number(market.split('/')[2]?.replace(/@.*/, '') ?? Number.NaN)
 
 /** A single bet before its match on a recorded market. */
@@ -241,7 +241,7 @@ export function drawBet(chance: Chance, matches: readonly Match[] = MATCHES): Be
   const match = drawFrom(chance, matches)
   const [market, closes] = drawFrom(chance, Object.entries(CLOSES[match.sport]))
   const [selection, close] = drawFrom(chance, Object.entries(closes))
-  const writing = { match, selection, line: lineOf(market), chance }
+  const writing = { match, selection, line: makeLine(market), chance }
   return {
     match,
     market,

@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400
 
 const say = (market: string, selection: string): Words => ({ market, selection })
 
-const cellOf = (text: string): string =>
+const writeCell = (text: string): string =>
   /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
 /** Markets that the score does not settle, that the ledger has not, or that are several bets in one. */
@@ -296,6 +296,6 @@ function drawRow(form: Form, chance: Chance, number: number): Row {
 
 export function drawFile(form: Form, rowCount: number, chance: Chance): MixedFile {
   const rows = Array.from({ length: rowCount }, (_row, number) => drawRow(form, chance, number))
-  const lines = rows.map((row) => form.cells(row, chance).map(cellOf).join(','))
+  const lines = rows.map((row) => form.cells(row, chance).map(writeCell).join(','))
   return { csv: [form.header, ...lines].join('\n'), rights: rows.map(({ right }) => right) }
 }

@@ -20,7 +20,7 @@ export type MadeEvent = {
 }
 
 /** An event in the API's form; its prices were last seen this many seconds before the start. */
-export const eventOf = ({
+export const makeEvent = ({
   updated,
   home = 2.05,
   start = START_SECONDS,

@@ -119,11 +119,11 @@ export async function readPicks(ownerUrl: PostgresServer['url']): Promise<readon
 
 /** The Odds API, where each process asks under a path of its own, `/0` for the first. */
 export async function startOddsApi() {
-  const asked: number[] = []
+  const requested: number[] = []
   const waiting: (() => void)[] = []
   let isHeld = false
   const server = createServer((request, response) => {
-    asked.push(Number(request.url?.slice(1, 2)))
+    requested.push(Number(request.url?.slice(1, 2)))
     if (isHeld) waiting.push(() => response.end(JSON.stringify([comingMatch()])))
     else response.end('[]')
   }).listen(0, '127.0.0.1')
@@ -131,9 +131,9 @@ export async function startOddsApi() {
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return {
-    urlOf: (machine: number): string => `http://127.0.0.1:${port}/${machine}`,
+    makeUrl: (machine: number): string => `http://127.0.0.1:${port}/${machine}`,
     /** Which process asked, each time. */
-    asked: (): readonly number[] => asked,
+    asked: (): readonly number[] => requested,
     /** From now on questions wait; they are answered with a match. */
     hold: (): void => void (isHeld = true),
     /** Answers them; what is asked from now on has no match. */

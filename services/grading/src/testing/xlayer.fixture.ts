@@ -75,7 +75,7 @@ export async function startXLayerFixture(): Promise<XLayerFixture> {
       HOST: '127.0.0.1',
       PORT: '0',
       DATABASE_PATH: join(folder, name),
-      ...databases.environmentOf(name),
+      ...databases.makeEnvironment(name),
       PAY_TO: payTo.address,
       ASSET: `${stablecoin.address}/${stablecoin.name}/${stablecoin.version}/${stablecoin.decimals}`,
       LEDGER_RPC_URL: rpcUrl,
@@ -118,13 +118,13 @@ const DATABASES = 16
 /** Where DATABASE_URL is set, a database of its own for each ledger file that a test names. */
 async function openDatabases() {
   if (process.env['DATABASE_URL'] === undefined)
-    return { environmentOf: () => ({}), end: async () => undefined }
+    return { makeEnvironment: () => ({}), end: async () => undefined }
   const { startLedgerServer } = await import('./postgres-ledger.fixture.ts')
   const ledgers = startLedgerServer()
   const free = await Promise.all(Array.from({ length: DATABASES }, () => ledgers.ledger()))
   const taken = new Map<string, string>()
   return {
-    environmentOf: (name: string): Record<string, string> => {
+    makeEnvironment: (name: string): Record<string, string> => {
       const url = taken.get(name) ?? free.pop()?.url
       if (url === undefined) throw new Error(`more than ${DATABASES} ledgers`)
       taken.set(name, url)

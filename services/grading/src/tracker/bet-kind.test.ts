@@ -5,7 +5,7 @@ const quoted = (cells: readonly string[]) =>
   cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')
 
 /** What becomes of a row with these columns beside a plain bet on Arsenal: `bet`, or its code. */
-function kindOf(more: Readonly<Record<string, string>>): string {
+function readKind(more: Readonly<Record<string, string>>): string {
   const row: Record<string, string> = {
     Date: '2024-04-23',
     Event: 'Arsenal v Chelsea',
@@ -60,7 +60,7 @@ describe('G19: a bet in play is seen wherever a file says it', () => {
     [{ Selection: 'Over 2.5 [1-1]', Market: '' }],
     [{ Event: 'LIVE: Arsenal v Chelsea' }],
   ])('%j', ([more]) => {
-    expect(kindOf(more)).toBe('in_play')
+    expect(readKind(more)).toBe('in_play')
   })
 
   test.for<Row>([
@@ -68,7 +68,7 @@ describe('G19: a bet in play is seen wherever a file says it', () => {
     [{ Event: 'Arsenal v Chelsea (1-0)' }],
     [{ 'Bet Timing': 'half time' }],
   ])('%j is asked about', ([more]) => {
-    expect(kindOf(more)).toBe('unclear in_play')
+    expect(readKind(more)).toBe('unclear in_play')
   })
 
   test.for<Row>([
@@ -86,7 +86,7 @@ describe('G19: a bet in play is seen wherever a file says it', () => {
     [{ Market: 'Over/Under', Selection: 'Over 2-2.5' }],
     [{ Result: '2-1', Status: 'live' }],
   ])('%j is none', ([more]) => {
-    expect(kindOf(more)).not.toMatch(/in_play/)
+    expect(readKind(more)).not.toMatch(/in_play/)
   })
 })
 
@@ -106,7 +106,7 @@ test.for([
   ['16/08/2025 20:00 BST', '16/08/2025 20:40 BST', true],
   ['16/08/2025 20:00 BST', '16/08/2025 19:40 BST', false],
 ] as const)('G19: a start at %s and a bet placed at %s: late %s', ([start, placed, isLate]) => {
-  const kind = kindOf({ Date: start, 'Placed at': placed })
+  const kind = readKind({ Date: start, 'Placed at': placed })
   expect(kind).toBe(isLate ? 'placed_after_start' : 'bet')
 })
 
@@ -170,7 +170,7 @@ describe('G19: a multiple is one by any column or word that says so', () => {
     [{ Event: 'Arsenal v Chelsea / Everton v Fulham' }],
     [{ Sport: 'Soccer | Soccer' }],
   ])('%j', ([more]) => {
-    expect(kindOf(more)).toBe('multiple')
+    expect(readKind(more)).toBe('multiple')
   })
 
   test.for<Row>([
@@ -192,11 +192,11 @@ describe('G19: a multiple is one by any column or word that says so', () => {
     [{ Selection: 'Arsenal +1', Market: 'Asian Handicap' }],
     [{ Notes: 'double stake, my system says so' }],
   ])('%j is a single', ([more]) => {
-    expect(kindOf(more)).toBe('bet')
+    expect(readKind(more)).toBe('bet')
   })
 
   test('a kind that no list knows is asked about', () => {
-    expect(kindOf({ 'Bet Type': 'Wombat' })).toBe('unclear type')
+    expect(readKind({ 'Bet Type': 'Wombat' })).toBe('unclear type')
   })
 })
 
@@ -218,7 +218,7 @@ describe('G19: a lay is one by any column or word that says so', () => {
     [{ Tags: 'lay' }],
     [{ Whatever: 'Lay' }],
   ])('%j', ([more]) => {
-    expect(kindOf(more)).toBe('lay')
+    expect(readKind(more)).toBe('lay')
   })
 
   test.for<Row>([
@@ -228,14 +228,14 @@ describe('G19: a lay is one by any column or word that says so', () => {
     [{ Type: 'Back' }],
     [{ Notes: 'against the spread' }],
   ])('%j is a back', ([more]) => {
-    expect(kindOf(more)).toBe('bet')
+    expect(readKind(more)).toBe('bet')
   })
 })
 
 test.for<Row>([[{ 'E/W': 'Yes' }], [{ Type: 'Each Way' }], [{ Market: 'To win (each way)' }]])(
   'G19: %j is half a bet on a place',
   ([more]) => {
-    expect(kindOf(more)).toBe('each_way')
+    expect(readKind(more)).toBe('each_way')
   },
 )
 
@@ -245,7 +245,7 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ Placed: 'In-Play' }],
     [{ League: 'Premier League, in-play' }],
   ])('%j is in play', ([more]) => {
-    expect(kindOf(more)).toBe('in_play')
+    expect(readKind(more)).toBe('in_play')
   })
 
   test.for<Row>([
@@ -263,7 +263,7 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ Product: 'LIVE_SPORTS' }],
     [{ Source: 'Live betting' }],
   ])('%j is asked about', ([more]) => {
-    expect(kindOf(more)).toMatch(/^unclear/)
+    expect(readKind(more)).toMatch(/^unclear/)
   })
 
   test.for<Row>([
@@ -273,7 +273,7 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ Stake: '10', Liability: '50' }],
     [{ Strategy: 'LTD' }],
   ])('%j may be a lay', ([more]) => {
-    expect(kindOf(more)).toMatch(/^unclear|^lay/)
+    expect(readKind(more)).toMatch(/^unclear|^lay/)
   })
 
   test.for<Row>([
@@ -285,7 +285,7 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ Event: '+ Arsenal v Chelsea' }],
     [{ Selection: '& Arsenal' }],
   ])('%j is a multiple', ([more]) => {
-    expect(kindOf(more)).toBe('multiple')
+    expect(readKind(more)).toBe('multiple')
   })
 
   test.for<Row>([
@@ -299,27 +299,27 @@ describe('G19: whatever cell says it, a row that may be no single before the sta
     [{ Type: 'B' }],
     [{ Status: 'Cancelled' }],
   ])('%j is a single', ([more]) => {
-    expect(kindOf(more)).toBe('bet')
+    expect(readKind(more)).toBe('bet')
   })
 
   test.for<Row>([[{ Status: 'Rejected' }], [{ Status: 'Unmatched' }], [{ Result: 'not placed' }]])(
     '%j was never a bet: it is asked about',
     ([more]) => {
-      expect(kindOf(more)).toBe('unclear result')
+      expect(readKind(more)).toBe('unclear result')
     },
   )
 
   test('a price that a withdrawal reduced is not graded as if it paid in full', () => {
     const race = { Event: '16:55 Testford', Sport: 'Horse Racing', Market: 'Win' }
-    expect(kindOf({ ...race, Selection: 'A Runner' })).toBe('bet')
-    expect(kindOf({ ...race, Selection: 'A Runner', 'Rule 4': '0.10' })).toBe('unclear odds')
-    expect(kindOf({ ...race, Selection: 'A Runner', 'Rule 4': '0.00' })).toBe('bet')
+    expect(readKind({ ...race, Selection: 'A Runner' })).toBe('bet')
+    expect(readKind({ ...race, Selection: 'A Runner', 'Rule 4': '0.10' })).toBe('unclear odds')
+    expect(readKind({ ...race, Selection: 'A Runner', 'Rule 4': '0.00' })).toBe('bet')
   })
 
   test.for(['Price Boost', 'Odds Boost', 'Bet Boost', 'Super Boost', 'Enhanced Odds'])(
     'a market that is only a %s is no match winner',
     (Market) => {
-      expect(kindOf({ Market })).toBe('other_market')
+      expect(readKind({ Market })).toBe('other_market')
     },
   )
 })

@@ -128,7 +128,7 @@ export async function openFileKeys(path: string, ring: KeyRing): Promise<ChainKe
 }
 
 /** How many chains a copy has the keys of. */
-const countOf = ({ keys }: ChainKeysCopy): number =>
+const countKeys = ({ keys }: ChainKeysCopy): number =>
   keys.filter(([chain]) => chain !== PLACE_KEY_CHAIN).length
 
 /** Copies the keys of a place into a new file; the newest copy alone opens everything. Rejects with RecordStoreUnavailable. */
@@ -143,7 +143,7 @@ export async function backupChainKeys(place: ChainKeysPlace, targetPath: string)
     } finally {
       await target.close()
     }
-    return countOf(copied)
+    return countKeys(copied)
   } catch (error) {
     // It would block the next one, and could pass for a backup.
     for (const end of ['', '-wal', '-shm']) rmSync(targetPath + end, { force: true })
@@ -159,7 +159,7 @@ export async function restoreChainKeys(place: ChainKeysPlace, sourcePath: string
   try {
     const copied = await source.copy()
     await place.fill(copied)
-    return countOf(copied)
+    return countKeys(copied)
   } finally {
     await source.close()
   }

@@ -41,14 +41,14 @@ const FIND_OTHERS = `${FIND} WHERE substr(wrapped, 1, length($1::bytea)) <> $1`
 const ERASURES = 'SELECT chain, at, actor, reason FROM erasures ORDER BY at, chain'
 
 /** Rows as arrays of their columns. */
-const columnsOf = (rows: readonly (readonly unknown[])[], count: number) =>
+const toColumns = (rows: readonly (readonly unknown[])[], count: number) =>
   Array.from({ length: count }, (_, at) => rows.map((row) => row[at]))
 
 const putWrappings =
   (keys: readonly WrappedKey[]): PostgresRun<unknown> =>
   async (query) => {
     await query(REWRAPPING)
-    return query(REWRAP, columnsOf(keys, 3))
+    return query(REWRAP, toColumns(keys, 3))
   }
 
 type KeysServer = Omit<PostgresOptions, 'Unavailable'>
@@ -108,7 +108,7 @@ export async function openChainKeysDatabase(
     add: (keys) =>
       writes.transaction(async (query) => {
         await query(ALONE)
-        await query(ADD, columnsOf(keys, 3))
+        await query(ADD, toColumns(keys, 3))
         // A key that was there, too, is on the standby once this commit is.
         await query(MAKE_OWN)
       }),
@@ -121,7 +121,7 @@ export async function openChainKeysDatabase(
       const row = rowOfErasure(erasure)
       await writes.transaction(async (query) => {
         await query(ALONE)
-        await query(ERASE, columnsOf([row], 4))
+        await query(ERASE, toColumns([row], 4))
         await query('DELETE FROM chain_keys WHERE chain = $1', [row[0]])
       })
       await purge()
@@ -133,8 +133,8 @@ export async function openChainKeysDatabase(
         await query(ALONE)
         await query('DELETE FROM chain_keys WHERE chain = $1', [PLACE_KEY_CHAIN])
         // First: what was erased gets no key.
-        await query(ERASE, columnsOf(copied.erasures.map(rowOfErasure), 4))
-        await query(ADD, columnsOf(copied.keys, 3))
+        await query(ERASE, toColumns(copied.erasures.map(rowOfErasure), 4))
+        await query(ADD, toColumns(copied.keys, 3))
       })
     },
     openProbe: (onProblem) => {

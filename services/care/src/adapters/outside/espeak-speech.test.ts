@@ -27,7 +27,7 @@ const HEADER =
 const ENGLISH = ' 2  en-gb           --/M      English            gmw/en               (en 2)'
 
 /** A program in espeak-ng's place, which has these voices. */
-const programOf = (name: string, script: string, voices = [ENGLISH]): string => {
+const writeProgram = (name: string, script: string, voices = [ENGLISH]): string => {
   const file = join(folder, name)
   const list = [HEADER, ...voices].map((line) => `echo '${line}'`).join('\n')
   const text = `#!/bin/sh\nif [ "$1" = --voices ]; then\n${list}\nexit\nfi\n${script}\n`
@@ -90,7 +90,7 @@ describe.skipIf(espeak === undefined)('C13: the system’s espeak-ng (skipped wh
 
 describe('the speech program', () => {
   it('gets the sentence on stdin, never as an argument', async () => {
-    const program = programOf(
+    const program = writeProgram(
       'seen',
       `echo "$@" > ${folder}/arguments; cat > ${folder}/stdin; exit 3`,
     )
@@ -101,7 +101,7 @@ describe('the speech program', () => {
   })
 
   it('is run one at a time', async () => {
-    const program = programOf(
+    const program = writeProgram(
       'busy',
       `mkdir ${folder}/running || touch ${folder}/overlap; cat > /dev/null; sleep 0.05; rmdir ${folder}/running; exit 1`,
     )
@@ -111,7 +111,7 @@ describe('the speech program', () => {
   })
 
   it('is killed at its limit of 2 s, and leaves nothing', async () => {
-    const program = programOf('hangs', 'exec sleep 600')
+    const program = writeProgram('hangs', 'exec sleep 600')
     const clock = manualClock(0)
     const speaking = (await openSpeech({ program, clock })).speak('hello', 'en')
     const outcome = Promise.allSettled([speaking])
@@ -126,9 +126,9 @@ describe('the speech program', () => {
 
   it('that fails or writes no sound is SpeechUnavailable', async () => {
     const failing = [
-      programOf('fails', 'exit 1'),
-      programOf('silent', 'cat > /dev/null'),
-      programOf('noise', 'for last; do :; done; cat > /dev/null; echo noise > "$last"'),
+      writeProgram('fails', 'exit 1'),
+      writeProgram('silent', 'cat > /dev/null'),
+      writeProgram('noise', 'for last; do :; done; cat > /dev/null; echo noise > "$last"'),
     ]
     for (const program of failing)
       await expect((await openSpeech({ program })).speak('hello', 'en')).rejects.toThrow(
@@ -138,7 +138,7 @@ describe('the speech program', () => {
   })
 
   it('is spared texts that are too long or too many at once', async () => {
-    const program = programOf('slow', 'cat > /dev/null; sleep 0.01; exit 1')
+    const program = writeProgram('slow', 'cat > /dev/null; sleep 0.01; exit 1')
     const speech = await openSpeech({ program })
     await expect(speech.speak('a'.repeat(SPEECH_CHARS_MAX + 1), 'en')).rejects.toThrow('too long')
     const all = Array.from({ length: SPEECH_WAITING_MAX }, () => speech.speak('hello', 'en'))
@@ -150,7 +150,7 @@ describe('the speech program', () => {
 
 describe('C37: the voices that are installed', () => {
   it('are asked for at the start: a language has the voice that the program lists, and no other', async () => {
-    const speech = await openSpeech({ program: programOf('english', 'exit 1') })
+    const speech = await openSpeech({ program: writeProgram('english', 'exit 1') })
     expect(['en', 'en-GB', 'en-us'].map((language) => speech.hasVoice(language))).toEqual([
       true,
       true,
@@ -165,7 +165,7 @@ describe('C37: the voices that are installed', () => {
   it('a voice may be listed by its other name, or only by its language', async () => {
     const named = ' 5  fr-be           --/M      French             roa/fr-BE            (fr 8)'
     const plain = ' 5  it              --/M      Italian            roa/it'
-    const speech = await openSpeech({ program: programOf('two', 'exit 1', [named, plain]) })
+    const speech = await openSpeech({ program: writeProgram('two', 'exit 1', [named, plain]) })
     expect(['fr', 'it-CH', 'en'].map((language) => speech.hasVoice(language))).toEqual([
       true,
       true,
@@ -174,7 +174,7 @@ describe('C37: the voices that are installed', () => {
   })
 
   it('without one of any language there is no speech', async () => {
-    expect(await openEspeakSpeech({ program: programOf('none', 'exit 1', []) })).toBeUndefined()
+    expect(await openEspeakSpeech({ program: writeProgram('none', 'exit 1', []) })).toBeUndefined()
   })
 
   it('a program that hangs is killed at the limit of 5 s, and one that fails or is not there is SpeechUnavailable', async () => {

@@ -23,7 +23,7 @@ const TOO_LARGE = 413
 type Addressed = { readonly id: string; readonly receiver: EventReceiver }
 
 /** `v1,<base64>` for each secret that holds at a time, separated by spaces. */
-function signaturesOf(signed: string, { secrets }: EventReceiver, nowMs: number): string {
+function signPayload(signed: string, { secrets }: EventReceiver, nowMs: number): string {
   return secrets
     .filter(({ untilMs }) => untilMs === undefined || untilMs > nowMs)
     .map(({ secret }) => {
@@ -33,7 +33,7 @@ function signaturesOf(signed: string, { secrets }: EventReceiver, nowMs: number)
     .join(' ')
 }
 
-function failureOf(answer: PostAnswer): EventFailure {
+function describeFailure(answer: PostAnswer): EventFailure {
   if (answer.kind === 'answered')
     return answer.status < 400 ? 'http_3xx' : answer.status < 500 ? 'http_4xx' : 'http_5xx'
   const { reason } = answer
@@ -73,7 +73,7 @@ export function createEventWebhook({
         'content-type': 'application/json',
         'webhook-id': messageId,
         'webhook-timestamp': timestamp,
-        'webhook-signature': signaturesOf(`${messageId}.${timestamp}.${body}`, receiver, nowMs),
+        'webhook-signature': signPayload(`${messageId}.${timestamp}.${body}`, receiver, nowMs),
         'x-mcp-subscription-id': id,
       },
       clock,
@@ -97,7 +97,7 @@ export function createEventWebhook({
       if (isTaken(answer)) return { kind: 'taken' }
       if (answer.kind === 'answered' && (answer.status === GONE || answer.status === TOO_LARGE))
         return { kind: 'refused' }
-      return { kind: 'failed', reason: failureOf(answer) }
+      return { kind: 'failed', reason: describeFailure(answer) }
     },
     /** Asks a receiver whether it wants events. Never rejects. */
     challenge: async (to: Addressed): Promise<ChallengeOutcome> => {
@@ -106,7 +106,7 @@ export function createEventWebhook({
       const sent = { body, messageId: random('msg_verification_'), bytesMax: ANSWER_BYTES_MAX }
       const answer = await post(to, sent)
       if (answer.kind === 'failed' || !isTaken(answer))
-        return { kind: 'failed', reason: failureOf(answer) }
+        return { kind: 'failed', reason: describeFailure(answer) }
       return isSame(challengeIn(answer.text), challenge)
         ? { kind: 'answered' }
         : { kind: 'failed', reason: 'challenge_failed' }

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { TokenCheck } from '../../routes/bearer.ts'
 import type { IssuerFixture, IssuerKey } from '../../testing/issuer.fixture.ts'
-import { keyOf, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
+import { findKey, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
 
 const MINUTE_MS = 60_000
 
@@ -19,18 +19,18 @@ const token = (changes?: Changes): Promise<string> => issuer.token(on.clock.unix
 const headed = async (header: Changes['header']) => check.verify(await token({ header }))
 const refused = (failure: string) => ({ kind: 'invalid', failure })
 const nameless = (name: string): IssuerKey => {
-  const { jwk, ...key } = keyOf(name)
+  const { jwk, ...key } = findKey(name)
   const { kid: _, ...rest } = jwk
   return { ...key, jwk: rest }
 }
 const signed = async (name: string) =>
   check.verify(await token({ key: nameless(name), header: { kid: undefined } }))
-const kid = (name: string) => token({ key: keyOf(name) })
+const kid = (name: string) => token({ key: findKey(name) })
 
 describe('C23: keys change, and issuers go away', () => {
   it('a new key is found by one fetch, and strangers’ key ids cause no more than two a minute', async () => {
     await check.verify(await token())
-    issuer.keys = [keyOf('ES256'), keyOf('next')]
+    issuer.keys = [findKey('ES256'), findKey('next')]
     on.clock.advanceMs(30_000)
     issuer.asked.length = 0
     expect(await check.verify(await kid('next'))).toMatchObject({ kind: 'valid' })
@@ -79,7 +79,7 @@ describe('C23: keys change, and issuers go away', () => {
   it('a key that was withdrawn holds for ten minutes at most, also for tokens that were verified', async () => {
     const text = await token({ claims: { exp: START_MS / 1_000 + 7_200 } })
     await check.verify(text)
-    issuer.keys = [keyOf('next')]
+    issuer.keys = [findKey('next')]
     on.clock.advanceMs(10 * MINUTE_MS - 1)
     expect(check.verify(text)).toMatchObject({ kind: 'valid' })
     on.clock.advanceMs(1)

@@ -19,7 +19,7 @@ export const SECRET = Buffer.from('token-secret-for-tests-0123456789abcdef')
 
 const keys: Record<string, IssuerKey> = {}
 /** By its name: an algorithm, or `next`. */
-export const keyOf = (name: string): IssuerKey => {
+export const findKey = (name: string): IssuerKey => {
   const key = keys[name]
   if (key === undefined) throw new Error(name)
   return key
@@ -34,7 +34,7 @@ export function useTrustedIssuers() {
     revoked: new Set<string>(),
     processes: 1,
     open: async (names: readonly string[] = ['ES256']): Promise<IssuerFixture> => {
-      const issuer = await startIssuer(names.map(keyOf))
+      const issuer = await startIssuer(names.map(findKey))
       opened.push(issuer)
       return issuer
     },

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { trustedIssuers } from '../../domain/trusted-issuer.ts'
 import type { TokenCheck } from '../../routes/bearer.ts'
 import { ISSUER_AUDIENCE as AUDIENCE, type IssuerFixture } from '../../testing/issuer.fixture.ts'
-import { keyOf, SECRET, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
+import { findKey, SECRET, START_MS, useTrustedIssuers } from './trusted-issuers.fixture.ts'
 import { createTrustedIssuers } from './trusted-issuers.ts'
 
 const on = useTrustedIssuers()
@@ -168,7 +168,7 @@ describe('attacks', () => {
   it('algorithm confusion: an HMAC under the issuer’s public key', async () => {
     issuer = await on.open(['RS256'])
     check = on.trust([{ issuer: issuer.issuer }])
-    const { jwk } = keyOf('RS256')
+    const { jwk } = findKey('RS256')
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as CryptoKey)
     for (const key of [pem, pem.trim(), JSON.stringify(jwk), jwk.n ?? ''])
       for (const alg of ['HS256', 'HS384', 'HS512']) {
@@ -185,7 +185,7 @@ describe('attacks', () => {
 
   it('a symmetric key in the issuer’s own key set', async () => {
     issuer.keys = [
-      { ...keyOf('ES256'), jwk: { kty: 'oct', k: SECRET.toString('base64url'), kid: 'x' } },
+      { ...findKey('ES256'), jwk: { kty: 'oct', k: SECRET.toString('base64url'), kid: 'x' } },
     ]
     expect(await headed({ kid: 'x' })).toEqual(refused('bad_signature'))
   })
@@ -193,17 +193,17 @@ describe('attacks', () => {
   it('an algorithm that is not configured for the issuer, or for nobody', async () => {
     check = on.trust([{ issuer: issuer.issuer, algorithms: ['RS256'] }])
     expect(check.verify(await token())).toEqual(refused('bad_alg'))
-    expect(check.verify(await token({ key: keyOf('ES384') }))).toEqual(refused('bad_alg'))
+    expect(check.verify(await token({ key: findKey('ES384') }))).toEqual(refused('bad_alg'))
     expect(issuer.asked).toEqual([])
   })
 
   it('a key of one issuer signs for another', async () => {
     const other = await on.open(['next'])
     check = on.trust([{ issuer: issuer.issuer }, { issuer: other.issuer }])
-    const text = await token({ key: keyOf('next') })
+    const text = await token({ key: findKey('next') })
     expect(await check.verify(text)).toEqual(refused('bad_signature'))
     // Even under a key id that both have.
-    const named = await token({ key: { ...keyOf('next'), kid: 'ES256' } })
+    const named = await token({ key: { ...findKey('next'), kid: 'ES256' } })
     expect(await check.verify(named)).toEqual(refused('bad_signature'))
   })
 
@@ -217,7 +217,7 @@ describe('attacks', () => {
   )
 
   it('a key in the token’s own header', async () => {
-    const key = keyOf('next')
+    const key = findKey('next')
     for (const header of [
       { jwk: key.jwk },
       { jku: `${issuer.issuer}/jwks`, x5u: 'https://evil.test', x5c: ['AAAA'] },

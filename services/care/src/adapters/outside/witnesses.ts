@@ -38,7 +38,7 @@ type WitnessesOptions = {
 }
 
 /** The files beside the database: what witnesses cosigned, and what was given up of what they have seen. */
-const placesOf = ({ DATABASE_PATH }: Pick<CareConfig, 'DATABASE_PATH'>) => ({
+const witnessPlaces = ({ DATABASE_PATH }: Pick<CareConfig, 'DATABASE_PATH'>) => ({
   cosigned: besideDatabase(DATABASE_PATH, '.user-cosigned'),
   givenUp: besideDatabase(DATABASE_PATH, '.user-given-up'),
 })
@@ -78,7 +78,7 @@ function leadSentence({ name, problem, seen, size }: WitnessLead): string {
  */
 export function openWitnesses(options: WitnessesOptions) {
   const { chance, config, journal, clock, shared } = options
-  const places = placesOf(config)
+  const places = witnessPlaces(config)
   const ending = new AbortController()
   const sharing = shared && shareNews(shared, options)
   const push = new WitnessPush({
@@ -155,7 +155,7 @@ export async function giveUpSeen(
   options: Pick<WitnessesOptions, 'config' | 'journal' | 'clock'>,
 ): Promise<readonly ComparedWitness[]> {
   const { config } = options
-  const places = placesOf(config)
+  const places = witnessPlaces(config)
   const witnesses = openWitnesses({
     ...options,
     chance: () => 0,

@@ -19,7 +19,7 @@ type JournalPart = {
 }
 
 /** The versions of a part of a journal in the order of their leaves, in slices that are neither long nor heavy. */
-export async function* slicesOf(
+export async function* readSlices(
   { ask, sql }: RecordSource,
   { audience, chain, from: first, to }: JournalPart,
   rest: () => Promise<void> = nextTurn,
@@ -41,7 +41,7 @@ export async function* slicesOf(
 }
 
 /** Rests of the replays of each journal, and of whoever has a token. */
-export const restsOf = (journals: Readonly<Record<Audience, { readonly size: number }>>) => ({
+export const countRests = (journals: Readonly<Record<Audience, { readonly size: number }>>) => ({
   rests: {
     user: createRests(() => journals.user.size),
     assistant: createRests(() => journals.assistant.size),

@@ -22,7 +22,7 @@ import { chainKeysPath } from '../schemas/sqlite-record-database.ts'
 import { openPostgresRecordStore } from './postgres-record-store.ts'
 import { TEST_START_MS } from './sqlite-store.fixture.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { slotTextOf } from './stored-record.ts'
+import { formatSlot } from './stored-record.ts'
 
 const pause = (ms: number): Promise<void> => pauseMs(ms, undefined, { ref: false })
 
@@ -118,7 +118,7 @@ export async function tamperPostgresEntry(
   const seal = await (keys ?? CLEAR_SEALS).sealFor([
     chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
   ])
-  const slotText = slotTextOf({ ...slot, turn: Math.max(freed - 1, 0) })(version)
+  const slotText = formatSlot({ ...slot, turn: Math.max(freed - 1, 0) })(version)
   const table = `care.${slot.audience}_versions`
   const where = `version = ${version} AND chain = (SELECT id FROM care.chains
     WHERE patient = ${literal(slot.patient)} AND domain = ${literal(slot.domain)} AND freed = ${freed})`

@@ -50,7 +50,7 @@ async function mergeInOrder(
 }
 
 /** What a version says, if it holds, and is linked to the one before it if that holds. */
-function revisionOf(row: RevisionRow, seal: BodySeal): Revision | undefined {
+function readRevision(row: RevisionRow, seal: BodySeal): Revision | undefined {
   const beforeAt = CHAIN_CELLS + VERSION_CELLS
   const chain = row.slice(0, CHAIN_CELLS) as unknown as ChainRow
   if (isErased(chain)) return undefined
@@ -71,11 +71,11 @@ export function createBehindReads(
   }: { readonly seals: ChainSeals; readonly journals: Parameters<typeof placeBehind>[0] },
 ) {
   /** Nothing that is not known to be committed: what comes before it might be missing. */
-  const endOf = (to = Number.POSITIVE_INFINITY): number => Math.min(to, placeBehind(journals))
+  const clipEnd = (to = Number.POSITIVE_INFINITY): number => Math.min(to, placeBehind(journals))
   return {
     behind: async (query) => {
       const { domain, from, isListChange, isNewest, limit, reach, sinceIso = BEGINNING, to } = query
-      const values = [from, endOf(to), sinceIso, limit]
+      const values = [from, clipEnd(to), sinceIso, limit]
       const parts = reach.map(async ({ audience, patient }) => {
         const { listChanges, newestListChanges, written } = sql.of[audience].behind
         const changes = isNewest === true ? newestListChanges : listChanges
@@ -90,7 +90,7 @@ export function createBehindReads(
       return mergeInOrder(parts, limit)
     },
     behindInTopics: async ({ isNewest, limit, to, topics }) => {
-      const end = endOf(to)
+      const end = clipEnd(to)
       const parts = AUDIENCES.map(async (audience) => {
         const { newestOfTopics, ofTopics } = sql.of[audience].behind
         const rows = topics
@@ -126,7 +126,7 @@ export function createBehindReads(
         AUDIENCES.flatMap((audience, at) =>
           (rows[at] ?? []).map((row) => [
             `${audience} ${Number(row[CHAIN_CELLS])}`,
-            revisionOf(row, seal),
+            readRevision(row, seal),
           ]),
         ),
       )

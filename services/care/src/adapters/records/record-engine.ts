@@ -56,19 +56,19 @@ export async function openWithKeys<Opened>(
   }
 }
 
-const sealsOf = (keys: ChainKeys | undefined): ChainSeals => keys ?? CLEAR_SEALS
+const chooseSeals = (keys: ChainKeys | undefined): ChainSeals => keys ?? CLEAR_SEALS
 
 /** Where verification and export read. */
-const sourceOf = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
+const openSource = (engine: ReadEngine, keys: ChainKeys | undefined) => ({
   ...engine,
-  seals: sealsOf(keys),
+  seals: chooseSeals(keys),
 })
 
 /** What can be read beside a running service. */
 export type RecordReader = Pick<RecordStore, 'verify' | 'exportLines' | 'journals' | 'close'>
 
 export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefined): RecordReader {
-  const source = sourceOf(engine, keys)
+  const source = openSource(engine, keys)
   return {
     verify: (query) => verifyChains(source, query),
     exportLines: (query) => exportRecordLines(source, query),
@@ -81,7 +81,7 @@ export function createRecordReader(engine: ReadEngine, keys: ChainKeys | undefin
 }
 
 export function createRecordStore(engine: RecordEngine, keys: ChainKeys | undefined): RecordStore {
-  const source = sourceOf(engine, keys)
+  const source = openSource(engine, keys)
   return {
     ...createRecordWriter(engine, { ...engine.writing, seals: source.seals }),
     ...createRecordReads(engine.source, source.seals),

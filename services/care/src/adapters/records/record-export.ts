@@ -7,7 +7,7 @@ import type { Audience } from '../../wire/audience.ts'
 import { chainUri, versionUri } from '../../wire/record-uri.ts'
 import { EXPORT_FORMAT, type ExportLine } from '../../wire/verify.ts'
 import { type BodySeal, chainName } from '../keys/chain-keys.ts'
-import { chainsById, slicesOf } from './journal-slices.ts'
+import { chainsById, readSlices } from './journal-slices.ts'
 import { findChain } from './record-reads.ts'
 import type { VerifySource } from './record-verify.ts'
 import {
@@ -41,9 +41,9 @@ export async function* exportRecordLines(
   const found = slot && (await findChain(source, slot))?.chain
   const uri =
     slot === undefined ? undefined : chainUri(found === undefined ? slot : namedChain(found))
-  const isPartOf = within?.some(({ patient }) => patient !== undefined) === true
-  const part = isPartOf ? [...within] : undefined
-  yield lineOf({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
+  const isOfPatients = within?.some(({ patient }) => patient !== undefined) === true
+  const part = isOfPatients ? [...within] : undefined
+  yield formatLine({ kind: 'export', format: EXPORT_FORMAT, audiences, uri, within: part })
   for (const journal of audiences) {
     // Size and note belong to one moment; later appends come after it.
     const size = store.journals[journal].size
@@ -53,11 +53,11 @@ export async function* exportRecordLines(
     for (let from = 0; from < size; from += LEAVES_PER_LINE) {
       const to = Math.min(from + LEAVES_PER_LINE, size)
       const hashes = await source.ask<readonly [string]>(leafHashes, [from, to])
-      yield lineOf({ kind: 'leaves', journal, from, hashes: hashes.flat() })
-      for await (const slice of slicesOf(source, { audience: journal, chain, from, to }))
+      yield formatLine({ kind: 'leaves', journal, from, hashes: hashes.flat() })
+      for await (const slice of readSlices(source, { audience: journal, chain, from, to }))
         yield* versionLines(store, slice, { audience: journal, within })
     }
-    yield lineOf({
+    yield formatLine({
       kind: 'checkpoint',
       journal,
       note,
@@ -66,7 +66,7 @@ export async function* exportRecordLines(
   }
 }
 
-const lineOf = (line: ExportLine): string => JSON.stringify(line)
+const formatLine = (line: ExportLine): string => JSON.stringify(line)
 
 /** No chain has it. */
 const NO_CHAIN = 0
@@ -87,7 +87,7 @@ async function* versionLines(
     const chain = chains.get(row[1])
     if (chain?.[3] !== audience) continue
     if (within === undefined || isWithin(slotOfChain(chain), within))
-      yield lineOf(exported(row, chain, seal))
+      yield formatLine(exported(row, chain, seal))
   }
 }
 

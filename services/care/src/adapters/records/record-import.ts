@@ -13,7 +13,7 @@ import { type ChainSeals, chainName } from '../keys/chain-keys.ts'
 import { ERASED_HEAD } from './chain-erasure.ts'
 import type { RecordSource } from './record-sql.ts'
 import type { WrittenStore } from './record-writer.ts'
-import { type StoredSlot, slotTextOf } from './stored-record.ts'
+import { formatSlot, type StoredSlot } from './stored-record.ts'
 
 /** Versions in one commit: a few milliseconds of work. */
 const VERSIONS_PER_COMMIT = 256
@@ -212,7 +212,7 @@ async function writeVersions(
     const body =
       line.kind === 'erased'
         ? new Uint8Array()
-        : seal.close(line.entry, slotTextOf(chain)(line.version))
+        : seal.close(line.entry, formatSlot(chain)(line.version))
     const changesList = Number(wasWithdrawn !== chain.isWithdrawn)
     return { audience, leaf, cells: [id, line.version, writtenAt, body], changesList }
   })

@@ -9,15 +9,15 @@ import { type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
   type FoundChain,
-  headOf,
   inByteOrder,
   isErased,
-  latestOf,
   namedChain,
+  openHead,
+  openLatest,
+  readVersion,
   recordOfRow,
   slotOfChain,
   type VersionRow,
-  versionOf,
 } from './stored-record.ts'
 
 /** What a slot names: by its own spelling, which a chain of before C38 may have, or else by the normal form of its names. */
@@ -76,11 +76,11 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
   return {
     latest: async (slot) => {
       const found = await findChain(source, slot)
-      return latestOf(found, await findSeal(slot, found))
+      return openLatest(found, await findSeal(slot, found))
     },
     version: async (slot, number) => {
       const found = await findWithBefore(source, slot, number)
-      return versionOf(found, number, await findSeal(slot, found))
+      return readVersion(found, number, await findSeal(slot, found))
     },
     leafAt: async (audience, leaf) => {
       const [row] = await ask<readonly [number, string]>(sql.of[audience].leafAt, [leaf])
@@ -96,7 +96,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
     head: async (slot) => {
       const found = await findChain(source, slot)
       if (found === undefined || isErased(found.chain)) return undefined
-      return headOf(found, (await findSeal(slot, found)).seal)
+      return openHead(found, (await findSeal(slot, found)).seal)
     },
     erased: () => erasedChains(source),
     freed: async () => (await ask<ChainRow>(sql.lastFreed)).map(namedChain),
@@ -108,7 +108,7 @@ export function createRecordReads(source: RecordSource, { sealFor }: Pick<ChainS
       const { wantsRecords = false } = query
       return chains.map((found) => {
         const [newest] = found.versions
-        const head = headOf(found, seal)
+        const head = openHead(found, seal)
         if (!wantsRecords) return head
         return { ...head, record: recordOfRow(newest, { slot: slotOfChain(found.chain), seal }) }
       })
@@ -205,7 +205,7 @@ async function withinReach<Row extends readonly [number, ...unknown[]]>(
 
 async function readNames(
   { ask, sql }: RecordSource,
-  { limit, of: field, prefix, reach }: NamesQuery,
+  { limit, nameKind: field, prefix, reach }: NamesQuery,
 ): Promise<readonly string[]> {
   const { all, ofPatient } = sql.names[field]
   const namesIn = async ({ audience, patient }: Reach): Promise<readonly string[]> => {

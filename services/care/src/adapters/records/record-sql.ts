@@ -10,9 +10,9 @@ type SqlType = 'text' | 'bigint'
 /** Where the engines' SQL for records differs. */
 type Dialect = {
   /** Rows to insert, from the one value that `list` makes of them; on PostgreSQL a value for each column. */
-  readonly rowsOf: (...types: readonly SqlType[]) => string
+  readonly unnestRows: (...types: readonly SqlType[]) => string
   /** Whether columns of these types are those of one of the rows of `list`. */
-  readonly isOneOf: (columns: Readonly<Record<string, SqlType>>) => string
+  readonly isAmong: (columns: Readonly<Record<string, SqlType>>) => string
   /** The values of a statement over rows, of which there is at least one. */
   readonly list: (rows: readonly (readonly unknown[])[]) => readonly unknown[]
   /** Leaf hashes of a row in lower-case hex. */
@@ -30,8 +30,8 @@ const jsonCells = (count: number): string =>
   Array.from({ length: count }, (_, at) => `value ->> ${at}`).join(', ')
 
 const SQLITE: Dialect = {
-  rowsOf: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
-  isOneOf: (columns) => {
+  unnestRows: (...types) => `SELECT ${jsonCells(types.length)} FROM json_each($1) WHERE true`,
+  isAmong: (columns) => {
     const names = Object.keys(columns)
     return `(${names.join(', ')}) IN (SELECT ${jsonCells(names.length)} FROM json_each($1))`
   },
@@ -50,8 +50,8 @@ const unnested = (types: readonly SqlType[]): string =>
   `SELECT * FROM unnest(${types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')})`
 
 const POSTGRES: Dialect = {
-  rowsOf: (...types) => unnested(types),
-  isOneOf: (columns) =>
+  unnestRows: (...types) => unnested(types),
+  isAmong: (columns) =>
     `(${Object.keys(columns).join(', ')}) IN (${unnested(Object.values(columns))})`,
   list: ([first = [], ...others]) =>
     first.map((cell, column) => [cell, ...others.map((row) => row[column])]),
@@ -106,7 +106,7 @@ const versionCells = (row: string, { leafHash }: Dialect): string =>
 
 /** The statements over one audience's versions. */
 function versionSql(dialect: Dialect, audience: Audience) {
-  const { bySlot, isOneOf } = dialect
+  const { bySlot, isAmong } = dialect
   const leafHash = dialect.leafHash('v')
   const table = VERSION_TABLES[audience]
   const version = versionCells('v', dialect)
@@ -134,7 +134,7 @@ function versionSql(dialect: Dialect, audience: Audience) {
     /** A chain, and a version with the two before it. */
     version: `${found(chainOfSlot, 'BETWEEN CAST($5 AS bigint) - 2 AND $5')} ${isSlot}`,
     /** Chains by names, whatever their audience, and the newest version of those of this one. */
-    tails: `${found('chains c', `= ${newest}`)} c.freed = 0 AND ${isOneOf({ 'c.patient': 'text', 'c.domain': 'text' })}`,
+    tails: `${found('chains c', `= ${newest}`)} c.freed = 0 AND ${isAmong({ 'c.patient': 'text', 'c.domain': 'text' })}`,
     /** Each with its chain's turn. */
     chainVersions: `SELECT ${version}, (SELECT turn FROM chains WHERE id = v.chain) FROM ${table} v WHERE v.chain = (SELECT c.id FROM ${chainOfSlot} WHERE ${isTopic} AND ${IS_READ})
       AND v.version > $4 ORDER BY v.version LIMIT $5`,
@@ -142,7 +142,7 @@ function versionSql(dialect: Dialect, audience: Audience) {
     ofPatient: listed('c.patient'),
     /** Versions by their leaves, each with its chain and the version before it, or nulls. */
     revisions: `SELECT ${CHAIN}, ${version}, ${versionCells('b', dialect)} FROM ${table} v JOIN chains c ON c.id = v.chain
-      LEFT JOIN ${table} b ON b.chain = v.chain AND b.version = v.version - 1 WHERE ${isOneOf({ 'v.at': 'bigint' })}`,
+      LEFT JOIN ${table} b ON b.chain = v.chain AND b.version = v.version - 1 WHERE ${isAmong({ 'v.at': 'bigint' })}`,
     /** By their numbers; the last one has the patient, if one is named. */
     numbered: `SELECT ${CHAIN} FROM chains c WHERE c.audience = $1 AND c.id >= $2 AND c.id < $3 ORDER BY c.id`,
     named: `SELECT ${CHAIN} FROM chains c WHERE c.audience = $1 AND c.id > $2 ORDER BY c.id LIMIT $3`,
@@ -207,7 +207,7 @@ function namesSql(name: 'patient' | 'domain', where: string): string {
 }
 
 /** Within an audience, and of a patient of it. */
-const namesOf = (name: 'patient' | 'domain') => ({
+const listNames = (name: 'patient' | 'domain') => ({
   all: namesSql(name, ''),
   ofPatient: namesSql(name, ' AND patient = $4'),
 })
@@ -221,20 +221,20 @@ export const ENDS_OF_CHAIN = AUDIENCES.map((audience) => {
 }).join(' UNION ALL ')
 
 function recordSql(dialect: Dialect) {
-  const { isOneOf, rowsOf } = dialect
+  const { isAmong: isAmongFor, unnestRows } = dialect
   return {
     imports: dialect.imports,
     of: { user: versionSql(dialect, 'user'), assistant: versionSql(dialect, 'assistant') },
-    names: { patient: namesOf('patient'), domain: namesOf('domain') },
+    names: { patient: listNames('patient'), domain: listNames('domain') },
     /** Known requests, the leaves they made, and how many sessions heard of each. */
-    requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isOneOf({ mac_hash: 'text' })}`,
-    erased: `SELECT chain FROM erasures WHERE ${isOneOf({ chain: 'text' })}`,
+    requests: `SELECT mac_hash, audience, leaf_index, subscribers FROM requests WHERE ${isAmongFor({ mac_hash: 'text' })}`,
+    erased: `SELECT chain FROM erasures WHERE ${isAmongFor({ chain: 'text' })}`,
     /** Chains that are new, or have new versions. */
     keepChains: `INSERT INTO chains (id, patient, domain, audience, turn, latest_version, head_hash, withdrawn)
-      ${rowsOf('bigint', 'text', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint')}
+      ${unnestRows('bigint', 'text', 'text', 'text', 'bigint', 'bigint', 'text', 'bigint')}
       ON CONFLICT (id) DO UPDATE SET latest_version = excluded.latest_version, head_hash = excluded.head_hash, withdrawn = excluded.withdrawn`,
     keepRequests: `INSERT INTO requests (mac_hash, expires_at_ms, audience, leaf_index, subscribers)
-      ${rowsOf('text', 'bigint', 'text', 'bigint', 'bigint')}`,
+      ${unnestRows('text', 'bigint', 'text', 'bigint', 'bigint')}`,
     chainByTurn: `SELECT ${CHAIN} FROM chains c WHERE c.patient = $1 AND c.domain = $2 AND c.turn = $3`,
     /** The topic's own chain, or a freed one by its number, in an audience. */
     chainByNumber: `SELECT ${CHAIN} FROM chains c
@@ -242,7 +242,7 @@ function recordSql(dialect: Dialect) {
     /** Numbers go by audience: one that stands in public tells nothing of internal chains (C30). */
     lastNumber: `SELECT coalesce(max(freed), 0) FROM chains WHERE patient = $1 AND domain = $2 AND audience = $3`,
     /** How many chains of a topic were freed, in both audiences. */
-    freedOf: `${TURNS} AND ${isOneOf({ patient: 'text', domain: 'text' })} GROUP BY patient, domain`,
+    freedOf: `${TURNS} AND ${isAmongFor({ patient: 'text', domain: 'text' })} GROUP BY patient, domain`,
     turns: `${TURNS} GROUP BY patient, domain`,
     /** Freed chains of topics that have no chain now. */
     lastFreed: `SELECT ${CHAIN} FROM chains c WHERE c.freed > 0 AND NOT EXISTS
@@ -255,7 +255,7 @@ function recordSql(dialect: Dialect) {
       WHERE f.user_size + f.assistant_size >= $1 AND f.user_size + f.assistant_size <= $2 ORDER BY f.number`,
     // A cross join keeps SQLite from beginning with all chains.
     countFrees: `SELECT count(*) FROM frees f CROSS JOIN chains c WHERE c.id = f.chain AND c.audience = $1`,
-    chains: `SELECT ${CHAIN} FROM chains c WHERE ${isOneOf({ 'c.id': 'bigint' })}`,
+    chains: `SELECT ${CHAIN} FROM chains c WHERE ${isAmongFor({ 'c.id': 'bigint' })}`,
     list: dialect.list,
   }
 }
@@ -271,11 +271,11 @@ const POSTGRES_SQL = recordSql(POSTGRES)
 
 export const sqliteSource = (rows: Rows): RecordSource => ({ ask: rows, sql: SQLITE_SQL })
 
-const cellOf = (cell: unknown): unknown => (Buffer.isBuffer(cell) ? bodyOfBytes(cell) : cell)
+const readCell = (cell: unknown): unknown => (Buffer.isBuffer(cell) ? bodyOfBytes(cell) : cell)
 
 /** Bodies are the only bytes. */
 export const postgresSource = (rows: Rows): RecordSource => ({
   ask: async <Row extends readonly unknown[]>(text: string, values?: readonly unknown[]) =>
-    (await rows(text, values)).map((row) => row.map(cellOf) as unknown as Row),
+    (await rows(text, values)).map((row) => row.map(readCell) as unknown as Row),
   sql: POSTGRES_SQL,
 })

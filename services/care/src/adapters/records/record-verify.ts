@@ -18,17 +18,17 @@ import {
 import type { Audience } from '../../wire/audience.ts'
 import { chainUri, type NamedChain } from '../../wire/record-uri.ts'
 import { type BodySeal, type ChainSeal, type ChainSeals, chainName } from '../keys/chain-keys.ts'
-import { chainsById, slicesOf } from './journal-slices.ts'
+import { chainsById, readSlices } from './journal-slices.ts'
 import { findChain, findVersion } from './record-reads.ts'
 import type { RecordSource } from './record-sql.ts'
 import {
   type ChainRow,
+  formatSlot,
   isChainWithdrawn,
   isErased as isErasedChain,
   namedChain,
   recordOfRow,
   slotOfChain,
-  slotTextOf,
   type VersionRow,
 } from './stored-record.ts'
 
@@ -62,7 +62,7 @@ type ChainState = {
 }
 
 /** The replay of a chain after its known part; for an erased chain only the leaves are replayed. */
-function stateOf(chain: ChainRow, known?: KnownPart): ChainState {
+function startState(chain: ChainRow, known?: KnownPart): ChainState {
   const slot = slotOfChain(chain)
   const erasedLeaves = chain[6]
   return {
@@ -72,7 +72,7 @@ function stateOf(chain: ChainRow, known?: KnownPart): ChainState {
         : createErasedChainReplay(erasedLeaves),
     isErased: isErasedChain(chain),
     name: chainName(slot),
-    slotText: slotTextOf(slot),
+    slotText: formatSlot(slot),
     lastVersion: known?.versions ?? 0,
   }
 }
@@ -191,13 +191,13 @@ class PageReplay {
 
   #begin(): void {
     const chain = this.#chains[this.#at]
-    this.#state = chain && stateOf(chain)
+    this.#state = chain && startState(chain)
   }
 
   #next(): void {
     const chain = this.#chains[this.#at]
     if (chain !== undefined && this.#state !== undefined)
-      this.#ended.push({ chain, verdict: verdictOf(chain, this.#state, this.#seal) })
+      this.#ended.push({ chain, verdict: giveVerdict(chain, this.#state, this.#seal) })
     this.#at += 1
     this.#begin()
   }
@@ -208,7 +208,7 @@ export async function* verifyAdded(
   store: VerifySource,
   { known, ...leaves }: Parameters<RecordStore['verifyAdded']>[0],
 ): AsyncGenerator<ChainVerification> {
-  for await (const slice of slicesOf(store.source, leaves)) {
+  for await (const slice of readSlices(store.source, leaves)) {
     const chains = await chainsById(store.source, new Set(slice.map(([, chain]) => chain)))
     for (const chain of chains.values()) {
       const [number, , , audience] = chain
@@ -253,7 +253,7 @@ async function* verifyOne(
   if (chain === undefined) return
   const name = chainName(slotOfChain(chain))
   const isKnown = known !== undefined && !isErasedChain(chain)
-  const state = stateOf(chain, isKnown ? await knownPart(store, chain, known) : undefined)
+  const state = startState(chain, isKnown ? await knownPart(store, chain, known) : undefined)
   for (let isMore = true; isMore; ) {
     const limit = SLICE_VERSIONS
     const slice = await versionsAfter(source, chain, { after: state.lastVersion, limit })
@@ -279,7 +279,7 @@ const versionsAfter = (
   }: { readonly after: number; readonly upTo?: number; readonly limit?: number },
 ) => ask<VersionRow>(sql.of[audience].versions, [id, after, upTo, limit])
 
-const sizeOf = (body: unknown): number =>
+const measureSize = (body: unknown): number =>
   typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0
 
 /** Ends a chain's replay by its current row, after replaying the versions appended up to it meanwhile. */
@@ -294,15 +294,15 @@ async function judge(
   const { chain, seal } = found
   const [, , , , latestVersion] = chain
   // If it was erased during its replay, the replay starts again.
-  const state = found.state.isErased === isErasedChain(chain) ? found.state : stateOf(chain)
+  const state = found.state.isErased === isErasedChain(chain) ? found.state : startState(chain)
   const { lastVersion: after } = state
   if (after < latestVersion)
     for (const row of await versionsAfter(store.source, chain, { after, upTo: latestVersion }))
       take(state, row, seal)
-  return verdictOf(chain, state, seal)
+  return giveVerdict(chain, state, seal)
 }
 
-function verdictOf(
+function giveVerdict(
   chain: ChainRow,
   { newest, replay }: ChainState,
   seal: ChainSeal,
@@ -326,7 +326,7 @@ function verdictOf(
 /** A chain, and how its newest version is stored. */
 const storedAs = (slot: NamedChain, body: unknown, receipt: ReturnType<ChainSeal['receipt']>) => ({
   slot,
-  receipt: { uri: chainUri(slot), ...receipt, storedBytes: sizeOf(body) },
+  receipt: { uri: chainUri(slot), ...receipt, storedBytes: measureSize(body) },
 })
 
 /** Versions of chains that the page did not have: chains that began meanwhile are replayed, of the others there is no row. */

@@ -26,13 +26,13 @@ import type { ChainSlot } from '../../wire/record-uri.ts'
 import { type ChainSeal, type ChainSeals, chainName } from '../keys/chain-keys.ts'
 import { ENDS_OF_CHAIN, type FoundRow, foundChains, type RecordSource } from './record-sql.ts'
 import {
+  formatSlot,
   isChainWithdrawn,
   isErased,
+  openTail,
   recordOfRow,
   type StoredSlot,
   slotOfChain,
-  slotTextOf,
-  tailOf,
 } from './stored-record.ts'
 
 /** How long after its window a request is remembered, milliseconds: a clock set back by less does not reopen the window. */
@@ -200,7 +200,7 @@ async function readMemory(
         isErased: isErased(found.chain),
         isWithdrawn: isChainWithdrawn(found.chain),
         // A write that was sealed for another turn is told so, and its tail is not needed.
-        tail: seal === undefined ? NO_TAIL : tailOf(found, seal),
+        tail: seal === undefined ? NO_TAIL : openTail(found, seal),
       })
     }
   const begun = [...slots].flatMap(([key, slot]) => (chains.has(key) ? [] : [slot]))
@@ -310,7 +310,7 @@ export function createRecordWriter(
       if (decision.kind !== 'version') return decision
       const { changesList, entry, leafHash, record } = decision
       const { seal, turn } = prepared
-      const body = seal.close(entry, slotTextOf({ ...record, turn })(record.version))
+      const body = seal.close(entry, formatSlot({ ...record, turn })(record.version))
       const place = size('user') + size('assistant')
       const cells = [
         memory.chainId(prepared),

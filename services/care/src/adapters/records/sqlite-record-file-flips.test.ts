@@ -28,7 +28,7 @@ const SAMPLE = IS_LONG
 const REQUEST = { mac: 'cd'.repeat(32), expiresAtMs: 9e15 }
 const DOMAINS = ['tea', 'sleep', 'plan'] as const
 
-const slotOf = (domain: string) =>
+const makeSlot = (domain: string) =>
   ({ patient: 'ann', domain, audience: domain === 'plan' ? 'assistant' : 'user' }) as const
 
 const isFreeSpace = (bytes: Buffer, at: number): boolean =>
@@ -40,7 +40,7 @@ const isFlipped = (bytes: Buffer, at: number): boolean =>
 async function fill(store: RecordStore): Promise<void> {
   for (const value of ['one', 'two'])
     for (const domain of DOMAINS)
-      await store.append(storeRecord({ ...slotOf(domain), value, priority: 0.25 }))
+      await store.append(storeRecord({ ...makeSlot(domain), value, priority: 0.25 }))
   await store.append(storeRecord({ value: 'by request' }), REQUEST)
   await store.noteSubscribers(REQUEST, 5)
 }
@@ -49,7 +49,7 @@ async function fill(store: RecordStore): Promise<void> {
 async function answers(store: RecordStore) {
   const reads: [string, ReadOutcome][] = []
   for (const domain of DOMAINS) {
-    const slot = slotOf(domain)
+    const slot = makeSlot(domain)
     reads.push([domain, await store.latest(slot)])
     for (const version of [1, 2, 3, 4])
       reads.push([`${domain}/${version}`, await store.version(slot, version)])
@@ -59,10 +59,10 @@ async function answers(store: RecordStore) {
   const sinceIso = '2000-01-01T00:00:00.000Z'
   const lists = {
     heads: await store.heads({ reach, limit: 10 }),
-    names: await store.names({ of: 'domain', prefix: '', reach, limit: 10 }),
+    names: await store.names({ nameKind: 'domain', prefix: '', reach, limit: 10 }),
     changes: await store.changedChains({ reach, sinceIso, limit: 10 }),
     versions: await Promise.all(
-      DOMAINS.map((domain) => store.versions({ slot: slotOf(domain), after: 0, limit: 10 })),
+      DOMAINS.map((domain) => store.versions({ slot: makeSlot(domain), after: 0, limit: 10 })),
     ),
     verdicts,
   }

@@ -13,7 +13,7 @@ import { openFileKeys } from '../keys/chain-keys-file.ts'
 import { chainKeysPath } from '../schemas/sqlite-record-database.ts'
 import { openSqliteRecordStore, type SqliteRecordStoreOptions } from './sqlite-record-store.ts'
 import { TEST_ORIGIN, TEST_SEED } from './sqlite-store-samples.fixture.ts'
-import { slotTextOf } from './stored-record.ts'
+import { formatSlot } from './stored-record.ts'
 
 /** 2026-06-01T08:00:00Z. */
 export const TEST_START_MS = 1_780_300_800_000
@@ -87,7 +87,7 @@ export async function tamperEntry(options: {
   const seal = await (keys ?? CLEAR_SEALS).sealFor([
     chainName({ ...slot, turn: Math.max(freed - 1, 0) }),
   ])
-  const slotText = slotTextOf({ ...slot, turn: Math.max(freed - 1, 0) })(version)
+  const slotText = formatSlot({ ...slot, turn: Math.max(freed - 1, 0) })(version)
   const table = `${slot.audience}_versions`
   folder.tinker((database) => {
     const row = database

@@ -3,7 +3,7 @@
 import { GENESIS_PREV_HASH } from '@tallystick/hashchain'
 import type { CareRecord } from '../../domain/care-record.ts'
 import type { Tail } from '../../domain/decide-write.ts'
-import { createVersionCheck, readJournalEntry, recordOf } from '../../domain/journal-entry.ts'
+import { createVersionCheck, readJournalEntry, readRecord } from '../../domain/journal-entry.ts'
 import type { ChainHead, ReadOutcome } from '../../domain/record-store.ts'
 import type { Audience } from '../../wire/audience.ts'
 import type { ChainSlot, NamedChain } from '../../wire/record-uri.ts'
@@ -44,7 +44,7 @@ type InSlot = { readonly slot: StoredSlot; readonly seal: BodySeal }
  * The additional authenticated data of a version, `patient|domain|version|audience`, for each version of a chain; with
  * `|turn` behind it where the topic was freed before.
  */
-export function slotTextOf({
+export function formatSlot({
   patient,
   domain,
   audience,
@@ -57,7 +57,7 @@ export function slotTextOf({
 /** Opens one row in the slot where it was found, and checks it there. */
 function checkRow(row: VersionRow, { slot, seal }: InSlot) {
   const [, , version, writtenAt, leafHash, body] = row
-  const entry = seal.open(body, slotTextOf(slot)(version))
+  const entry = seal.open(body, formatSlot(slot)(version))
   return { entry, lone: createVersionCheck(slot)({ version, entry, leafHash, writtenAt }) }
 }
 
@@ -67,7 +67,7 @@ export function openVersion(row: VersionRow, at: InSlot): OpenedVersion {
   if (lone.kind === 'broken') return lone
   const record = readJournalEntry(entry ?? '')
   if (entry === undefined || record === undefined) return { kind: 'broken', fault: 'slot' }
-  return { kind: 'holds', entry, record: recordOf(record) }
+  return { kind: 'holds', entry, record: readRecord(record) }
 }
 
 /** The record of a row that holds. */
@@ -99,7 +99,7 @@ export const isChainWithdrawn = (chain: ChainRow): boolean => chain[9] === 1
 export const isErased = (chain: ChainRow): boolean => chain[6] !== null
 
 /** The newest version of a chain, by its stored rows, whatever the chain's row says. */
-export function latestOf(found: FoundChain | undefined, at: InSlot): ReadOutcome {
+export function openLatest(found: FoundChain | undefined, at: InSlot): ReadOutcome {
   if (found === undefined || isErased(found.chain)) return { kind: 'absent' }
   const [, , , , latestVersion, headHash] = found.chain
   const [newest] = found.versions
@@ -110,7 +110,11 @@ export function latestOf(found: FoundChain | undefined, at: InSlot): ReadOutcome
   return linked(found, record, at)
 }
 
-export function versionOf(found: FoundChain | undefined, number: number, at: InSlot): ReadOutcome {
+export function readVersion(
+  found: FoundChain | undefined,
+  number: number,
+  at: InSlot,
+): ReadOutcome {
   if (found === undefined || isErased(found.chain) || number < 1) return { kind: 'absent' }
   const row = found.versions.find(([, , version]) => version === number)
   if (row === undefined)
@@ -142,7 +146,7 @@ const VERSION_HASH = /^[0-9a-f]{64}$/
  * The newest stored version, or, if that is broken, what the chain's row says about it. A chain that was tampered with still
  * takes new versions, after all existing ones.
  */
-export function tailOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): Tail {
+export function openTail({ chain, versions: [newest] }: FoundChain, seal: BodySeal): Tail {
   const [, , , , latestVersion, headHash] = chain
   const at = { slot: slotOfChain(chain), seal }
   const record = newest?.[2] === latestVersion ? recordOfRow(newest, at) : undefined
@@ -153,7 +157,7 @@ export function tailOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal
 }
 
 /** A chain as shown in lists, with its newest stored row: a list cuts its fields out of the row without parsing all of it. */
-export function headOf({ chain, versions: [newest] }: FoundChain, seal: BodySeal): ChainHead {
+export function openHead({ chain, versions: [newest] }: FoundChain, seal: BodySeal): ChainHead {
   const [id, , , , latestVersion] = chain
   const slot = slotOfChain(chain)
   const lone = newest === undefined ? undefined : checkRow(newest, { slot, seal }).lone

@@ -18,7 +18,7 @@ const ROWS_WAITING_MAX = 256
 /** Longest that a refusal waits, milliseconds: a power loss or a kill may lose this much. */
 export const REFUSAL_FLUSH_MS = 1_000
 
-const cellsOf = ({ at, outcome, reason, via, actor, uri }: AuditRow, { textCell }: SideRows) =>
+const toCells = ({ at, outcome, reason, via, actor, uri }: AuditRow, { textCell }: SideRows) =>
   [at, outcome, reason, via, actor === null ? null : textCell(actor), uri ?? null] as const
 
 type Statement = readonly [text: string, values: readonly unknown[]]
@@ -28,8 +28,8 @@ const ADD_ON_POSTGRES = `INSERT INTO audit_rows (row_id, at, outcome, reason, vi
   ON CONFLICT (row_id) DO NOTHING`
 
 /** What adds rows, in their order. */
-function statementsOf(added: readonly AuditRow[], rows: SideRows): readonly Statement[] {
-  const cells = added.map((row) => cellsOf(row, rows))
+function insertStatements(added: readonly AuditRow[], rows: SideRows): readonly Statement[] {
+  const cells = added.map((row) => toCells(row, rows))
   if (rows.engine === 'sqlite')
     return cells.map((values) => [
       'INSERT INTO audit_rows (at, outcome, reason, via, actor, uri) VALUES ($1, $2, $3, $4, $5, $6)',
@@ -83,7 +83,7 @@ export function openAuditTrail(rows: SideRows, options: AuditTrailOptions): Audi
   let sinceRotation = REFUSALS_SLACK
 
   const write = async (added: readonly AuditRow[]): Promise<void> => {
-    const statements = statementsOf(added, rows)
+    const statements = insertStatements(added, rows)
     const refused = added.filter(({ outcome }) => outcome === 'rejected').length
     const isDue = sinceRotation + refused >= Math.min(REFUSALS_SLACK, keptMax)
     try {

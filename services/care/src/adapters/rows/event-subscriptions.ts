@@ -53,7 +53,7 @@ const SAVE = `INSERT INTO event_subscriptions (${COLUMNS}, refresh, scopes, jti,
 const NOTE = `UPDATE event_subscriptions SET done_to = $1, is_active = $2, last_delivery_ms = $3, last_error = $4, failed_since_ms = $5
   WHERE id = $6 AND refresh = $7 RETURNING id`
 
-const slotOf = (id: string): string => `event-receiver|${id}`
+const leaseSlot = (id: string): string => `event-receiver|${id}`
 const receiverKey = (signed: Signed): string =>
   hash('sha256', JSON.stringify([...identifyHost(signed), signed.url, signed.secret]))
 
@@ -92,9 +92,9 @@ const cursorSlot = (sub: string): string => `event-cursor|${sub}`
 const sealedRows = (ring: KeyRing) => ({
   write: (subscription: EventSubscription): readonly (string | number | null)[] => {
     const value = JSON.stringify(subscription.receiver)
-    const sealed = Buffer.from(sealValue({ ring, value, slot: slotOf(subscription.id) })).toString(
-      'base64',
-    )
+    const sealed = Buffer.from(
+      sealValue({ ring, value, slot: leaseSlot(subscription.id) }),
+    ).toString('base64')
     const {
       cursor,
       domain = null,
@@ -107,19 +107,19 @@ const sealedRows = (ring: KeyRing) => ({
       sub,
     } = subscription
     const named = [id, sub, patient, domain, cursor, expiresAtMs]
-    return [...named, ...progressOf(subscription), refresh, JSON.stringify(scopes), jti, sealed]
+    return [...named, ...readProgress(subscription), refresh, JSON.stringify(scopes), jti, sealed]
   },
   read: (row: unknown): EventSubscription | undefined => {
     const stored = storedRow.parse(row)
     const sealed = Buffer.from(stored.receiver, 'base64')
-    const opened = openValue({ ring, sealed, slot: slotOf(stored.id) })
+    const opened = openValue({ ring, sealed, slot: leaseSlot(stored.id) })
     if (opened.kind !== 'opened') return undefined
     return { ...stored, receiver: eventReceiver.parse(JSON.parse(opened.value)) }
   },
 })
 
 /** Cells of what changes with each delivery. */
-const progressOf = (subscription: EventSubscription) =>
+const readProgress = (subscription: EventSubscription) =>
   [
     subscription.isActive ? 1 : 0,
     subscription.lastDeliveryAtMs ?? null,
@@ -166,7 +166,7 @@ export function openEventSubscriptions(
       type Row = Pick<EventSubscription, 'id' | 'refresh'>
       return new Map((await side.read<Row>(sql)).map(({ id, refresh }) => [id, refresh]))
     },
-    countOf: async (sub) => {
+    countFor: async (sub) => {
       const sql =
         'SELECT count(CASE WHEN sub = $1 THEN 1 END) AS own, count(*) AS total FROM event_subscriptions'
       const [row] = await side.read<{ readonly own: number; readonly total: number }>(sql, [sub])
@@ -180,7 +180,7 @@ export function openEventSubscriptions(
     // If a loss of power loses it, the event is delivered again.
     note: async (subscription, epoch) => {
       const { cursor, id, refresh } = subscription
-      const values = [cursor, ...progressOf(subscription), id, refresh]
+      const values = [cursor, ...readProgress(subscription), id, refresh]
       const [, noted] = await side.transaction(
         (query) => Promise.all([lease.require(query, epoch), query(NOTE, values)]),
         'relaxed',

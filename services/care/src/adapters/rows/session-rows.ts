@@ -51,7 +51,7 @@ const JUDGED = `INSERT INTO mcp_judged AS j VALUES (1, $1)
 
 type Changed = { readonly changes: number }
 const GONE: ChangeOutcome = { kind: 'gone' }
-const outcomeOf = ([row]: readonly Changed[]): ChangeOutcome =>
+const changeOutcome = ([row]: readonly Changed[]): ChangeOutcome =>
   row === undefined ? GONE : { kind: 'done', changes: row.changes }
 
 type Peers = Pick<SessionPeers, 'process' | 'placeSql' | 'seenLateMs' | 'takeBackBeyond'>
@@ -86,16 +86,16 @@ export class SessionChanges {
           query<Changed>(CHANGE, [session]),
           query(UNSUBSCRIBE, [session, change.uri]),
         ])
-        return outcomeOf(changed)
+        return changeOutcome(changed)
       }
       case 'level':
-        return outcomeOf(await query<Changed>(LEVEL, [session, change.logLevel]))
+        return changeOutcome(await query<Changed>(LEVEL, [session, change.logLevel]))
       case 'scopes': {
         const [changed] = await Promise.all([
           query<Changed>(SCOPES, [session, this.#scopesCell(change.scopes)]),
           ...change.lost.map((uri) => query(UNSUBSCRIBE, [session, uri])),
         ])
-        return outcomeOf(changed)
+        return changeOutcome(changed)
       }
       case 'stream':
         return this.#takeStream(query, session)
@@ -135,7 +135,7 @@ export class SessionChanges {
       this.#peers.takeBackBeyond(query, { session, subCell, perSubMax }),
     ])
     // Its number may be another's.
-    return isTooMany || added.length === 0 ? { kind: 'too-many' } : outcomeOf(added)
+    return isTooMany || added.length === 0 ? { kind: 'too-many' } : changeOutcome(added)
   }
 
   async #subscribed(query: SqlQuery, change: Change<'subscribed'>): Promise<ChangeOutcome> {
@@ -145,7 +145,7 @@ export class SessionChanges {
       query<{ readonly since: number }>(this.#subscribe, [session, uri, place(), max]),
     ])
     if (changed.length > 0 && subscribed === undefined) return { kind: 'too-many' }
-    return { ...outcomeOf(changed), ...subscribed }
+    return { ...changeOutcome(changed), ...subscribed }
   }
 
   async #takeStream(query: SqlQuery, session: number): Promise<ChangeOutcome> {

@@ -38,7 +38,7 @@ type Cells = readonly [
   stray?: { readonly strayOf: number | undefined; readonly uri: string },
 ]
 
-function cellsOf({
+function toCells({
   brokenAt = 0,
   erased,
   number,
@@ -114,7 +114,7 @@ export function openVerdictRows(
         atMs,
         leaves,
         isLast: Number(isLast),
-        found: JSON.stringify(found.map(cellsOf)),
+        found: JSON.stringify(found.map(toCells)),
       }
       const cells = cellsIn(audience, row)
       const values = [...cells, mac.write(cells), on.unixMs() + AHEAD_MS_MAX]

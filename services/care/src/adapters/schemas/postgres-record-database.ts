@@ -8,7 +8,7 @@ import type {
 import type { Audience } from '../../wire/audience.ts'
 import { RECORDS } from './sqlite-record-database.ts'
 
-const journalOf = (audience: Audience): PostgresJournalTable => {
+const journalTable = (audience: Audience): PostgresJournalTable => {
   const { fileEnding, noun, originEnding, table } = RECORDS.journals[audience]
   return {
     noun,
@@ -30,7 +30,7 @@ const journalOf = (audience: Audience): PostgresJournalTable => {
 export const POSTGRES_RECORDS = {
   schema: 'care',
   appRole: 'care_app',
-  journals: { user: journalOf('user'), assistant: journalOf('assistant') },
+  journals: { user: journalTable('user'), assistant: journalTable('assistant') },
   get migrations() {
     return [
       readSchema(new URL('./postgres-records.schema.sql', import.meta.url), RECORDS.Unavailable),

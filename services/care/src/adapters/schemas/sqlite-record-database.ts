@@ -24,7 +24,7 @@ export const VERSION_TABLES: Readonly<Record<Audience, string>> = {
 export const sessionsPath = (databasePath: string): string =>
   besideDatabase(databasePath, '.sessions') ?? databasePath
 
-const journalOf = (audience: Audience) => ({
+const journalTable = (audience: Audience) => ({
   noun: `the ${audience} journal`,
   originEnding: `/${audience}`,
   fileEnding: `.${audience}-checkpoint`,
@@ -48,7 +48,7 @@ export const RECORDS = {
   isCheckedAtOpening: true,
   Unavailable: RecordStoreUnavailable,
   Behind: StoreBehind,
-  journals: { user: journalOf('user'), assistant: journalOf('assistant') },
+  journals: { user: journalTable('user'), assistant: journalTable('assistant') },
   // More would block the event loop for over 20 ms.
   writesPerCommitMax: 512,
   seal: {

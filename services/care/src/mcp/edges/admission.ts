@@ -21,7 +21,7 @@ export type Admitted = {
   readonly claims: TokenClaims
 }
 
-export const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+export const readHeader = (request: FastifyRequest, name: string): string | undefined => {
   const value = request.headers[name]
   return typeof value === 'string' ? value : undefined
 }

@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000
 
 let fixture: McpFixture
 const revoked = new Set<string>()
-const { call, listen, post, tokenOf } = modernCalls(() => fixture)
+const { call, listen, post, issueTokenFor: issueToken } = modernCalls(() => fixture)
 const readers: EventReader[] = []
 beforeEach(async () => {
   fixture = await startMcp({
@@ -41,11 +41,11 @@ afterEach(async () => {
 })
 
 const open = async (scope: string, notifications: object, id: string | number = 'L1') => {
-  const reader = await listen(tokenOf(scope), notifications, id)
+  const reader = await listen(issueToken(scope), notifications, id)
   readers.push(reader)
   return reader
 }
-const asked = (uri: string) => ({ resourceSubscriptions: [uri] })
+const requested = (uri: string) => ({ resourceSubscriptions: [uri] })
 /** Those behind the acknowledgement. */
 const methods = (reader: EventReader) => reader.methods.slice(1)
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
@@ -95,15 +95,15 @@ describe('C21: what a listen is granted', () => {
   it('is only what its principal may read: what is hidden is left out like what is not there', async () => {
     const answers = []
     for (const uri of [PLAN, 'care-internal://ann/absent', 'care://ann/absent', 'no-uri']) {
-      const reader = await open(USER, asked(uri))
+      const reader = await open(USER, requested(uri))
       await expect.poll(() => reader.hasEnded).toBe(true)
       answers.push(reader.messages)
     }
     const { method, params } = { method: ACKNOWLEDGED, params: { notifications: {} } }
     const nothing = [{ method, params }, result('L1')]
     expect(answers).toMatchObject([nothing, nothing, nothing, nothing])
-    const { params: granted } = (await open(BOTH, asked(PLAN))).messages[0] ?? {}
-    expect(granted?.['notifications']).toEqual(asked(PLAN))
+    const { params: granted } = (await open(BOTH, requested(PLAN))).messages[0] ?? {}
+    expect(granted?.['notifications']).toEqual(requested(PLAN))
   })
 
   it('has bounds: URIs in one listen, listens of one principal', async () => {
@@ -117,7 +117,7 @@ describe('C21: what a listen is granted', () => {
     readers[0]?.drop()
     await expect.poll(() => fixture.endpoint.figures().streams).toBe(2)
     await open(USER, { resourcesListChanged: true })
-    const other = tokenOf(USER, 'another-host')
+    const other = issueToken(USER, 'another-host')
     readers.push(await listen(other, { resourcesListChanged: true }))
   })
 })
@@ -186,7 +186,7 @@ describe('how a listen ends', () => {
   })
 
   it('before the next frame, once its token was revoked', async () => {
-    const token = tokenOf(USER)
+    const token = issueToken(USER)
     const reader = await listen(token, { resourceSubscriptions: [TEA] })
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
     revoked.add(claims.jti)

@@ -112,7 +112,7 @@ class Listen extends OpenStream<ListenParts> {
 
   protected lastWords(): string {
     const { id, lastResult } = this.options
-    return eventOf({ jsonrpc: '2.0', id, result: lastResult({ [SUBSCRIPTION_ID]: id }) })
+    return formatEvent({ jsonrpc: '2.0', id, result: lastResult({ [SUBSCRIPTION_ID]: id }) })
   }
 
   protected onStall(): void {
@@ -129,7 +129,7 @@ class Listen extends OpenStream<ListenParts> {
 
   #notify(method: string, params: object): void {
     const _meta = { [SUBSCRIPTION_ID]: this.options.id }
-    const text = eventOf({ jsonrpc: '2.0', method, params: { ...params, _meta } })
+    const text = formatEvent({ jsonrpc: '2.0', method, params: { ...params, _meta } })
     this.write(text)
     if (!this.isStalled) return
     this.#waiting.frames += 1
@@ -138,7 +138,8 @@ class Listen extends OpenStream<ListenParts> {
   }
 }
 
-const eventOf = (message: object): string => `event: message\ndata: ${JSON.stringify(message)}\n\n`
+const formatEvent = (message: object): string =>
+  `event: message\ndata: ${JSON.stringify(message)}\n\n`
 
 export type Listens = ReturnType<typeof createListens>
 
@@ -153,7 +154,7 @@ export function createListens(
 ) {
   const { limits, rows } = deps
   const tell = (happening: Happening): void => {
-    const concerned = happening.changesList ? listens.all() : index.of(happening.uri)
+    const concerned = happening.changesList ? listens.all() : index.findSubscribers(happening.uri)
     for (const listen of concerned) listen.tell(happening)
   }
   const listens = createOpenStreams<Listen>({

@@ -128,11 +128,11 @@ describe('C2: the order of the checks on /mcp', () => {
 
   it('and the names in ALLOWED_HOSTS, whatever port they have', async () => {
     const proxied = await startMcp({ allowedHosts: ['care.example.org', 'care.internal:8443'] })
-    const statusOf = (host: string) => withHost(host, { url: proxied.url })
+    const readStatus = (host: string) => withHost(host, { url: proxied.url })
     for (const host of ['care.example.org', 'Care.example.org:444', 'care.internal', 'care.test'])
-      expect([host, await statusOf(host)]).toEqual([host, 401])
+      expect([host, await readStatus(host)]).toEqual([host, 401])
     for (const host of ['example.org', 'x.care.internal'])
-      expect([host, await statusOf(host)]).toEqual([host, 403])
+      expect([host, await readStatus(host)]).toEqual([host, 403])
     await proxied.close()
   })
 

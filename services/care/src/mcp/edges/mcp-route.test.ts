@@ -31,15 +31,15 @@ describe('MCP session', () => {
 
   it('open | POST or GET /mcp with the session id | same sub | principal of the session is refreshed from the presented token', async () => {
     await suite.fixture.write({ domain: 'refresh', audience: 'assistant' })
-    const held = await suite.fixture.open(USER)
+    const pending = await suite.fixture.open(USER)
     const read = { uri: 'care-internal://ann/refresh' }
-    expect((await held.call('resources/read', read)).error?.code).toBe(-32002)
-    held.token = suite.fixture.token(BOTH)
-    expect((await held.call('resources/read', read)).result).toBeDefined()
-    held.token = suite.fixture.token(USER)
-    const stream = await held.stream()
+    expect((await pending.call('resources/read', read)).error?.code).toBe(-32002)
+    pending.token = suite.fixture.token(BOTH)
+    expect((await pending.call('resources/read', read)).result).toBeDefined()
+    pending.token = suite.fixture.token(USER)
+    const stream = await pending.stream()
     stream.drop()
-    expect((await held.call('resources/read', read)).error?.code).toBe(-32002)
+    expect((await pending.call('resources/read', read)).error?.code).toBe(-32002)
   })
 
   it('open | request with a different sub | open | 403', async () => {
@@ -56,30 +56,30 @@ describe('MCP session', () => {
   })
 
   it('open | DELETE /mcp | same sub | closed | subscriptions and listeners dropped', async () => {
-    const held = await suite.fixture.open(USER)
-    await held.subscribe('care://ann/medication')
-    const stream = await held.stream()
+    const current = await suite.fixture.open(USER)
+    await current.subscribe('care://ann/medication')
+    const stream = await current.stream()
     const before = suite.fixture.endpoint.figures()
-    expect((await held.end()).status).toBe(200)
+    expect((await current.end()).status).toBe(200)
     await expect.poll(() => stream.hasEnded).toBe(true)
     const after = suite.fixture.endpoint.figures()
     expect(after.sessions).toBe(before.sessions - 1)
     expect(after.subscriptions).toBe(before.subscriptions - 1)
     await expect.poll(() => suite.fixture.endpoint.figures().streams).toBe(before.streams - 1)
     const gone = await suite.fixture.request('POST', {
-      token: held.token,
-      headers: inSession(held.id),
+      token: current.token,
+      headers: inSession(current.id),
       body: PING,
     })
     expect(gone.status).toBe(404)
-    expect((await held.end()).status).toBe(404)
+    expect((await current.end()).status).toBe(404)
   })
 
   it('C1: never negotiates below 2025-11-25', async () => {
-    for (const asked of ['2024-11-05', '2025-06-18', '2026-07-28', 'anything']) {
+    for (const requested of ['2024-11-05', '2025-06-18', '2026-07-28', 'anything']) {
       const answer = await suite.fixture.request('POST', {
         token: suite.fixture.token(USER, { sub: 'negotiator' }),
-        body: JSON.stringify(initializeBody(asked)),
+        body: JSON.stringify(initializeBody(requested)),
       })
       expect(answer.body.result?.['protocolVersion']).toBe('2025-11-25')
     }

@@ -27,7 +27,7 @@ import {
   type Admitted,
   addMcpPath,
   errorResponses,
-  headerOf,
+  readHeader,
 } from './admission.ts'
 import {
   type Answered,
@@ -106,7 +106,7 @@ function takeOver(call: McpCall): void {
 async function findSession(call: McpCall): Promise<McpSession | undefined> {
   const { deps, request, reply, claims } = call
   const { registry } = deps
-  const id = headerOf(request, 'mcp-session-id')
+  const id = readHeader(request, 'mcp-session-id')
   const refuse = (refusal: Refusal): undefined => {
     sendRefusal(reply, refusal)
   }
@@ -124,7 +124,7 @@ const named = ({ reply, sessionId }: Required<Answered>): FastifyReply =>
   reply.header('mcp-session-id', sessionId)
 
 function isKnownVersion(request: FastifyRequest): boolean {
-  const version = headerOf(request, 'mcp-protocol-version')
+  const version = readHeader(request, 'mcp-protocol-version')
   return version === undefined || KNOWN_VERSIONS.has(version)
 }
 
@@ -133,7 +133,7 @@ async function handlePost(call: McpCall, body: Uint8Array): Promise<void> {
   const message = parseMessage(body)
   if (message.kind === 'not-json') return sendRefusal(reply, REFUSALS.notJson)
   const isInitialize = message.kind === 'request' && message.method === 'initialize'
-  if (isInitialize && headerOf(request, 'mcp-session-id') === undefined)
+  if (isInitialize && readHeader(request, 'mcp-session-id') === undefined)
     return openSession(call, message)
   const session = await findSession(call)
   if (session === undefined) return
@@ -181,7 +181,7 @@ async function ask(
 
 /** Where a stream begins; undefined for an event id that is foreign or unknown. */
 function startOfStream({ deps, request }: McpCall, session: McpSession): Position | undefined {
-  const eventId = headerOf(request, 'last-event-id')
+  const eventId = readHeader(request, 'last-event-id')
   // Without an id, the stream begins with what no stream of the session has carried (C3).
   if (eventId === undefined) return session.carried
   const from = deps.eventIds.read(session.number, eventId)
@@ -206,7 +206,7 @@ async function handleGet(call: McpCall): Promise<void> {
   const isNewest = judged.get(session) === request
   if (isNewest) judged.delete(session)
   // Without an id nothing was promised. With one, a gap must not go unnoticed.
-  const isPromised = headerOf(request, 'last-event-id') !== undefined
+  const isPromised = readHeader(request, 'last-event-id') !== undefined
   if (isCoalesced && isPromised && deps.replayBeyond === 'unknown')
     return sendRefusal(reply, REFUSALS.unknownEvent)
   if (!isNewest) return void openEventStream(reply, headers)?.end(TAKEN_OVER)

@@ -37,7 +37,7 @@ afterAll(async () => {
 })
 
 const write = (value: string) => writeTea(care, value)
-const tokenOf = (scope: string) => care.token(scope, { audience: MODERN_RESOURCE })
+const issueToken = (scope: string) => care.token(scope, { audience: MODERN_RESOURCE })
 
 async function connect(mode: 'auto' | { readonly pin: '2026-07-28' }, scope = 'care.read.user') {
   const client = new Client({ name: 'host', version: '2' }, { versionNegotiation: { mode } })
@@ -46,7 +46,7 @@ async function connect(mode: 'auto' | { readonly pin: '2026-07-28' }, scope = 'c
     updated.push(params.uri)
   })
   const transport = new StreamableHTTPClientTransport(new URL(`${care.url}/mcp/2026-07-28`), {
-    requestInit: { headers: { Authorization: `Bearer ${tokenOf(scope)}` } },
+    requestInit: { headers: { Authorization: `Bearer ${issueToken(scope)}` } },
   })
   await client.connect(transport)
   closing.push(() => client.close())

@@ -6,13 +6,13 @@ import { EventReader } from '../sessions/event-reader.fixture.ts'
 import { ENVELOPE, modernBody, modernCalls, modernHeaders } from './modern.fixture.ts'
 
 let fixture: McpFixture
-const { call, post, tokenOf } = modernCalls(() => fixture)
+const { call, post, issueTokenFor: issueToken } = modernCalls(() => fixture)
 const METADATA = `${BASE_URL}/.well-known/oauth-protected-resource/mcp/2026-07-28`
 const READ = 'scope="care.read.user care.read.assistant"'
 const TEA = { uri: 'care://ann/tea' }
 const LIST = 'resources/list'
 
-const kept = async (method: string, params = {}) => (await call(BOTH, method, params)).body.result
+const stored = async (method: string, params = {}) => (await call(BOTH, method, params)).body.result
 
 beforeAll(async () => {
   fixture = await startMcp({
@@ -55,13 +55,13 @@ describe('C21: 2026-07-28 at its own path', () => {
       [LIST, {}],
       ['resources/read', TEA],
     ] as const)
-      expect(await kept(method, params)).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+      expect(await stored(method, params)).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
     for (const method of ['resources/templates/list', 'prompts/list', 'tools/list']) {
-      const forAll = await kept(method)
+      const forAll = await stored(method)
       expect(forAll).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' })
       expect((await call(USER, method)).body.result).toEqual(forAll)
     }
-    expect(await kept('tools/call', { name: 'list_records' })).not.toHaveProperty('ttlMs')
+    expect(await stored('tools/call', { name: 'list_records' })).not.toHaveProperty('ttlMs')
   })
 
   it('serves records by the functions of a session: the same read, list, prompt, tool and completion', async () => {
@@ -125,8 +125,8 @@ describe('401 and 403', () => {
     ['resources/read', { uri: 'care-internal://ann/plan' }, 'care.read.assistant'],
     ['resources/read', { uri: 'care-internal://ann/absent' }, 'care.read.assistant'],
     ['subscriptions/listen', { notifications: {} }, 'care.read.user'],
-  ])('a token that reads nothing is 403 for %s %j, and the scope is named', async (...given) => {
-    const [method, params, scope] = given
+  ])('a token that reads nothing is 403 for %s %j, and the scope is named', async (...input) => {
+    const [method, params, scope] = input
     const { headers, status } = await call('care.write', method, params)
     expect([status, headers.get('www-authenticate')]).toEqual([
       403,
@@ -144,7 +144,8 @@ describe('401 and 403', () => {
 })
 
 describe('400, 404, 405, 413 and 415', () => {
-  const sent = (body: string, headers = modernHeaders(LIST)) => post(tokenOf(USER), body, headers)
+  const sent = (body: string, headers = modernHeaders(LIST)) =>
+    post(issueToken(USER), body, headers)
   const codes = async (body: string, headers?: Record<string, string>) => {
     const answer = await sent(body, headers)
     return [answer.status, answer.body.error?.code, answer.body.id]
@@ -261,7 +262,7 @@ describe('400, 404, 405, 413 and 415', () => {
 
   it('GET and DELETE are 405, another type is 415, a body over 256 KiB is 413', async () => {
     for (const method of ['GET', 'DELETE']) {
-      const headers = { authorization: `Bearer ${tokenOf(USER)}` }
+      const headers = { authorization: `Bearer ${issueToken(USER)}` }
       const answer = await fetch(`${fixture.url}/2026-07-28`, { method, headers })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
       expect(await answer.json()).toMatchObject({ error: { code: -32000 } })

@@ -21,7 +21,7 @@ import {
 } from '@tallystick/service-kit/mcp'
 import { z } from 'zod'
 import { placeBehind } from '../../domain/record-store.ts'
-import { reachOf, scopeOf } from '../../domain/scopes.ts'
+import { audienceScope, readReach } from '../../domain/scopes.ts'
 import type { ListenRows } from '../../domain/session-store.ts'
 import { insufficientScope } from '../../errors.ts'
 import { MODERN_MCP_PATH } from '../../routes/service-routes.ts'
@@ -37,7 +37,7 @@ import {
   type Admitted,
   addMcpPath,
   errorResponses,
-  headerOf,
+  readHeader,
 } from './admission.ts'
 import {
   openEventStream,
@@ -121,7 +121,7 @@ export function openModern(services: McpServices, parts: ModernParts) {
     const path = { ...parts, url: MODERN_MCP_PATH, schemas: { POST: DOCUMENTATION } }
     addMcpPath(app, path, (admitted) => {
       const { reply, request } = admitted
-      if (!JSON_TYPE.test(headerOf(request, 'content-type') ?? ''))
+      if (!JSON_TYPE.test(readHeader(request, 'content-type') ?? ''))
         return sendRefusal(reply, REFUSALS.wrongType)
       void takeBody(admitted, limits.bodyBytesMax, (body) => serve(deps, admitted, body))
     })
@@ -185,10 +185,10 @@ function scopeNeeded(
   scopes: readonly string[],
   { method, params }: RpcRequest,
 ): string | undefined {
-  if (method === 'server/discover' || reachOf(scopes).length > 0) return undefined
+  if (method === 'server/discover' || readReach(scopes).length > 0) return undefined
   const uri = params?.['uri']
   const named = typeof uri === 'string' ? parseRecordUri(uri)?.slot.audience : undefined
-  return scopeOf(named ?? 'user')
+  return audienceScope(named ?? 'user')
 }
 
 async function answer(

@@ -47,7 +47,7 @@ const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
 
 /** Wraps the fixture of a test file, which exists once its tests run. */
 export function modernCalls(fixture: () => McpFixture) {
-  const tokenOf = (scope: string, sub = 'host') =>
+  const issueToken = (scope: string, sub = 'host') =>
     fixture().token(scope, { sub, audience: MODERN_AUDIENCE })
   /** Sends a body unchanged under a token. */
   const post = async (
@@ -66,11 +66,11 @@ export function modernCalls(fixture: () => McpFixture) {
     return { status, headers: answered, body: isJson ? JSON.parse(text) : {} }
   }
   return {
-    tokenOf,
+    issueTokenFor: issueToken,
     post,
     /** Calls a method with the scopes of a token. */
     call: async (scope: string, method: string, params: object = {}): Promise<Answer> =>
-      await post(tokenOf(scope), modernBody(method, params), modernHeaders(method, params)),
+      await post(issueToken(scope), modernBody(method, params), modernHeaders(method, params)),
     /** Opens a listen; it is acknowledged when this resolves. */
     listen: async (
       token: string,

@@ -150,12 +150,12 @@ describe.skipIf(cannotRunReason !== undefined)(
       ['whats_changed', { patient: 'ann' }],
     ])(
       'C40: by %s of a withdrawn record it says so in place of a value, and what to disregard',
-      async (name, given) => {
+      async (name, input) => {
         await begin()
         await fixture.write({ domain: 'tea', value: BEFORE })
         await fixture.write({ domain: 'tea', value: '', status: 'wrong-person' })
         const { text } = await readCard('ui://care/echo')
-        const call = { name, arguments: given }
+        const call = { name, arguments: input }
         const { structuredContent } = await session.result('tools/call', call)
         await page.setContent(globalsHost(text, structuredContent))
         const said = 'This record was withdrawn. It was recorded for the wrong person.'

@@ -14,9 +14,9 @@ afterAll(() => fixture.close())
 const complete = async (
   ref: object,
   argument: object,
-  given: { readonly arguments?: object; readonly by?: ClientSession } = {},
+  input: { readonly arguments?: object; readonly by?: ClientSession } = {},
 ) => {
-  const { arguments: known, by = session } = given
+  const { arguments: known, by = session } = input
   const context = known === undefined ? {} : { context: { arguments: known } }
   const answer = await by.call('completion/complete', { ref, argument, ...context })
   if (answer.error !== undefined) return answer.error.code

@@ -6,7 +6,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { NamesQuery } from '../../domain/record-store.ts'
-import { mayRead, reachOf, reachWithin } from '../../domain/scopes.ts'
+import { mayRead, reachWithin, readReach } from '../../domain/scopes.ts'
 import { type ChainSlot, isRecordName, normalName } from '../../wire/record-uri.ts'
 import type { CallContext } from '../records/visible-records.ts'
 import { PROMPTS } from './prompt-methods.ts'
@@ -31,10 +31,10 @@ export async function complete(
       throw unknown('ref: unknown prompt or argument')
     if (argument.name !== 'patient') return { completion: NOTHING }
     // A brief holds only what may be spoken.
-    const reach = reachOf(context.principal.scopes).filter(
+    const reach = readReach(context.principal.scopes).filter(
       ({ audience }) => ref.name !== 'brief_carer' || audience === 'user',
     )
-    const query = { of: 'patient' as const, prefix: normalName(argument.value), reach }
+    const query = { nameKind: 'patient' as const, prefix: normalName(argument.value), reach }
     return { completion: await completeName(context, query) }
   }
   const scheme = TEMPLATE.exec(ref.uri)?.[1]
@@ -60,10 +60,10 @@ async function completeTemplate(
     return head === undefined ? NOTHING : completeVersions(head.latestVersion, value)
   }
   if (name !== 'domain' && name !== 'patient') throw unknown('argument: unknown argument')
-  const seen = reachOf(context.principal.scopes).filter((part) => part.audience === audience)
+  const seen = readReach(context.principal.scopes).filter((part) => part.audience === audience)
   const within = name === 'patient' || patient === '' ? undefined : patient
   return completeName(context, {
-    of: name,
+    nameKind: name,
     prefix: normalName(value),
     reach: reachWithin(seen, within),
   })
@@ -95,7 +95,7 @@ export function completeVersions(latestVersion: number, typed: string): Completi
   const digits = typed.slice(prefix.length)
   const values: string[] = []
   let total = 0
-  for (const [least, most] of rangesOf(digits, latestVersion)) {
+  for (const [least, most] of numberRanges(digits, latestVersion)) {
     total += most - least + 1
     const fitting = Math.max(least, most - (COMPLETION_VALUES_MAX - values.length) + 1)
     for (let version = most; version >= fitting; version -= 1) values.push(`${prefix}${version}`)
@@ -104,7 +104,7 @@ export function completeVersions(latestVersion: number, typed: string): Completi
 }
 
 /** The numbers up to `latest` that begin with some digits, as ranges, the highest first: 1 gives 100–199, 10–19 and 1. */
-function rangesOf(digits: string, latest: number): readonly (readonly [number, number])[] {
+function numberRanges(digits: string, latest: number): readonly (readonly [number, number])[] {
   if (digits === '') return latest < 1 ? [] : [[1, latest]]
   if (!/^[1-9]\d{0,14}$/.test(digits)) return []
   const ranges: (readonly [number, number])[] = []

@@ -29,11 +29,11 @@ beforeEach(() => {
   url = `${on.receiver.url}/hook/${count}`
 })
 
-const hostOf = (scope: string, sub = `sub-${count}`) => on.hostOf(scope, sub)
+const makeHost = (scope: string, sub = `sub-${count}`) => on.makeHostFor(scope, sub)
 const write = (over: Record<string, string>) => on.write({ domain: `tea-${count}`, ...over })
 /** A host of one person, whose token says for which program it was issued. */
 const hostWith = async (claims: object) => {
-  const payload = decodeJwt(on.tokenOf('care.read.user', `sub-${count}`))
+  const payload = decodeJwt(on.issueTokenFor('care.read.user', `sub-${count}`))
   const signing = new SignJWT({ ...payload, ...claims }).setProtectedHeader({ alg: 'HS256' })
   return eventHost(on.care, await signing.sign(Buffer.from(TOKEN_SECRET)))
 }
@@ -41,7 +41,7 @@ const hostWith = async (claims: object) => {
 const settle = async (): Promise<void> => {
   const mark = `mark-${count}-${on.receiver.got.length}`
   const last = `${on.receiver.url}/${mark}`
-  await hostOf('care.read.user').subscribe(last, { arguments: { patient: mark } })
+  await makeHost('care.read.user').subscribe(last, { arguments: { patient: mark } })
   await write({ patient: mark })
   await expect.poll(() => on.receiver.got.some(({ path }) => path === `/${mark}`)).toBe(true)
 }
@@ -52,7 +52,7 @@ const uris = () =>
 
 describe('C22: subscribing', () => {
   test('server/discover declares events in both forms, and events/list has the one type', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     expect(await host.call('server/discover')).toMatchObject({
       result: {
         capabilities: {
@@ -68,7 +68,7 @@ describe('C22: subscribing', () => {
   })
 
   test('delivers what is written from then on, without a value, and unsubscribing ends that', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     await write({ value: 'before' })
     const { result } = await host.subscribe(url)
     expect(result).toMatchObject({ resultType: 'complete', truncated: false })
@@ -99,7 +99,7 @@ describe('C22: subscribing', () => {
   })
 
   test('from a cursor delivers again what came behind it, and a refresh skips nothing', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     const { result } = await host.subscribe(url)
     for (const value of ['1', '2', '3']) await write({ value })
     await expect.poll(uris).toHaveLength(3)
@@ -122,7 +122,7 @@ describe('C22: subscribing', () => {
     [9e12, 86_400],
     [null, 86_400],
   ])('ttlMs %s is granted as %i seconds', async (ttlMs, seconds) => {
-    const { result } = await hostOf('care.read.user').subscribe(url, { ttlMs })
+    const { result } = await makeHost('care.read.user').subscribe(url, { ttlMs })
     const grantedMs = Date.parse(String(result?.['refreshBefore'])) - Date.now()
     expect(Math.abs(grantedMs / 1_000 - seconds)).toBeLessThan(30)
   })
@@ -165,7 +165,7 @@ describe('C22: refusals', () => {
     ['a cursor of nobody', -32_602, { cursor: 'MQ' }],
     ['a ttl of nothing', -32_602, { ttlMs: 0 }],
   ])('%s is refused with %i before anybody is asked', async (_, code, over) => {
-    const { error } = await hostOf('care.read.user:ann').subscribe(url, over)
+    const { error } = await makeHost('care.read.user:ann').subscribe(url, over)
     expect(error?.code).toBe(code)
     expect(on.receiver.challenges).toEqual([])
   })
@@ -201,7 +201,7 @@ describe('C22: refusals', () => {
     'a receiver that does not answer the challenge: %s, without its words',
     async (reason, answer) => {
       on.receiver.challenge = answer
-      const { error } = await hostOf('care.read.user').subscribe(url)
+      const { error } = await makeHost('care.read.user').subscribe(url)
       expect(error).toMatchObject({ code: -32_015, data: { reason } })
       expect(JSON.stringify(error)).not.toContain('inside')
       on.receiver.challenge = ({ event }, response) =>
@@ -213,7 +213,7 @@ describe('C22: refusals', () => {
   )
 
   test('a host that has a hundred may not have more, and may refresh those', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     const delivery = { mode: 'webhook', url, secret: drawSecret() }
     const patients = Array.from({ length: 100 }, (_, at) => ({
       arguments: { patient: `p-${at}` },
@@ -231,18 +231,18 @@ describe('C22: refusals', () => {
 
 describe('an attack', () => {
   test('by a scope for people: no internal record is told of, at whatever time', async () => {
-    await hostOf('care.read.user').subscribe(url)
+    await makeHost('care.read.user').subscribe(url)
     await write({ audience: 'assistant', domain: `plan-${count}` })
     await write({})
     await settle()
     expect(uris()).toEqual([`care://ann/tea-${count}/1`])
-    await hostOf('care.read.user care.read.assistant').subscribe(url)
+    await makeHost('care.read.user care.read.assistant').subscribe(url)
     await write({ audience: 'assistant', domain: `plan-${count}` })
     await expect.poll(uris).toContain(`care-internal://ann/plan-${count}/2`)
   })
 
   test('by a household’s token: nobody else’s records are told of', async () => {
-    const host = hostOf('care.read.user:ann')
+    const host = makeHost('care.read.user:ann')
     await host.subscribe(url)
     await write({ patient: 'bob' })
     await write({})
@@ -251,24 +251,24 @@ describe('an attack', () => {
   })
 
   test('by a refresh with less right keeps none of what was more', async () => {
-    await hostOf('care.read.user care.read.assistant').subscribe(url)
-    await hostOf('care.read.user').subscribe(url)
+    await makeHost('care.read.user care.read.assistant').subscribe(url)
+    await makeHost('care.read.user').subscribe(url)
     await write({ audience: 'assistant', domain: `plan-${count}` })
     await settle()
     expect(uris()).toEqual([])
   })
 
   test('by a cursor of another principal is refused', async () => {
-    const { result } = await hostOf('care.read.user', 'eve').subscribe(url)
-    const { error } = await hostOf('care.read.user', 'mallory').subscribe(url, {
+    const { result } = await makeHost('care.read.user', 'eve').subscribe(url)
+    const { error } = await makeHost('care.read.user', 'mallory').subscribe(url, {
       cursor: result?.['cursor'],
     })
     expect(error?.code).toBe(-32_602)
   })
 
   test('by another principal’s unsubscribing changes nothing', async () => {
-    await hostOf('care.read.user').subscribe(url)
-    await hostOf('care.read.user', 'mallory').unsubscribe(url)
+    await makeHost('care.read.user').subscribe(url)
+    await makeHost('care.read.user', 'mallory').unsubscribe(url)
     await write({})
     await expect.poll(uris).toHaveLength(1)
   })
@@ -292,7 +292,7 @@ describe('an attack', () => {
   })
 
   test('C48: by another secret for the same URL: it signs nothing until the receiver has answered it', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     const secret = drawSecret()
     const delivery = { mode: 'webhook', url, secret }
     expect((await host.subscribe(url, { delivery })).error).toBeUndefined()
@@ -306,7 +306,7 @@ describe('an attack', () => {
   })
 
   test('by many challenges: the eleventh within a minute is refused', async () => {
-    const host = hostOf('care.read.user')
+    const host = makeHost('care.read.user')
     on.receiver.challenge = (_, response) => void response.writeHead(500).end()
     const codes: (number | undefined)[] = []
     for (let at = 0; at < 11; at += 1)

@@ -15,7 +15,7 @@ import {
   subscriptionId,
 } from '../../domain/event-subscription.ts'
 import { placeBehind, type RecordStore } from '../../domain/record-store.ts'
-import { type Principal, type Reach, reachOf, reachWithin } from '../../domain/scopes.ts'
+import { type Principal, type Reach, reachWithin, readReach } from '../../domain/scopes.ts'
 import {
   deliveryMode,
   type EventProfile,
@@ -98,7 +98,7 @@ function createChecks(deps: EventMethodDeps) {
     principal: Principal,
     { arguments: args, delivery }: ReturnType<typeof readSubscribe>,
   ): void => {
-    if (reachWithin(reachOf(principal.scopes), args.patient).length === 0)
+    if (reachWithin(readReach(principal.scopes), args.patient).length === 0)
       throw new RpcFailure(codes.forbidden, 'Not allowed for this patient')
     const { hostname, protocol } = new URL(delivery.url)
     if (protocol !== 'https:' && !deps.mayBePlain)
@@ -127,7 +127,7 @@ function createChecks(deps: EventMethodDeps) {
     await subscriptions.keepVerified({ ...signed, untilMs: clock.unixMs() + VERIFIED_MS })
   }
   const requireRoom = async (sub: string): Promise<void> => {
-    const { all, own } = await subscriptions.countOf(sub)
+    const { all, own } = await subscriptions.countFor(sub)
     if (own >= SUBSCRIPTIONS_PER_SUB_MAX)
       throw exhausted('subscriptions', SUBSCRIPTIONS_PER_SUB_MAX)
     if (all >= SUBSCRIPTIONS_MAX) throw exhausted('subscriptions in all', SUBSCRIPTIONS_MAX)
@@ -159,7 +159,7 @@ export function createEventMethods(deps: EventMethodDeps): Readonly<Record<strin
       const receiver = createReceiver(delivery, found, clock.unixMs())
       await requireVerified(signed, { id, receiver })
       const from = await findStart(deps, {
-        reach: reachWithin(reachOf(scopes), args.patient),
+        reach: reachWithin(readReach(scopes), args.patient),
         domain: args.domain,
         cursor: earlier(cursorGiven, found?.cursor),
         maxAgeMs: maxAgeMs ?? undefined,

@@ -39,7 +39,7 @@ type Content = {
 }
 
 /** The contents of a read. */
-export const contentsOf = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
+export const listContents = async (by: ClientSession, uri: string): Promise<readonly Content[]> =>
   (await by.result('resources/read', { uri }))['contents'] as Content[]
 
 /** The content of a record's read, the retraction as a separate text, and the result's `_meta`. */
@@ -65,7 +65,7 @@ export async function listAll(by: ClientSession): Promise<readonly Listed[]> {
 }
 
 /** The code of the error answering a request; undefined if there is none. */
-export const codeOf = async (
+export const readCode = async (
   by: ClientSession,
   method: string,
   params: object,

@@ -1,7 +1,7 @@
 // Prompts as care.md and C12 word them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ASSISTANT, type ClientSession, type McpFixture } from '../mcp.fixture.ts'
-import { codeOf, startMethods } from './methods.fixture.ts'
+import { readCode, startMethods } from './methods.fixture.ts'
 
 let fixture: McpFixture
 let session: ClientSession
@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-const textOf = async (name: string, given: object, by = session): Promise<string> => {
-  const result = await by.result('prompts/get', { name, arguments: given })
+const readText = async (name: string, input: object, by = session): Promise<string> => {
+  const result = await by.result('prompts/get', { name, arguments: input })
   const [message] = result['messages'] as { role: string; content: { text: string } }[]
   return message?.content.text ?? ''
 }
@@ -41,28 +41,28 @@ describe('prompts', () => {
   })
 
   it('brief_carer returns speakable-only text, even for a principal with both scopes', async () => {
-    const text = await textOf('brief_carer', { patient: 'ann' })
+    const text = await readText('brief_carer', { patient: 'ann' })
     expect(text).toContain('tea: No sugar.\n[changed')
     expect(text).toContain('[STALE — last changed')
     expect(text).not.toMatch(/plan|falls|internal/)
-    expect(await textOf('brief_carer', { patient: 'nobody' })).toContain('Nothing is recorded')
+    expect(await readText('brief_carer', { patient: 'nobody' })).toContain('Nothing is recorded')
     const internal = await fixture.open(ASSISTANT)
-    expect(await textOf('brief_carer', { patient: 'ann' }, internal)).toContain('Nothing is')
+    expect(await readText('brief_carer', { patient: 'ann' }, internal)).toContain('Nothing is')
   })
 
   it('whats_changed returns the count of revisions and the previousValue, so it can retract', async () => {
-    const text = await textOf('whats_changed', { patient: 'Bo Ö.' })
+    const text = await readText('whats_changed', { patient: 'Bo Ö.' })
     expect(text).toContain('1 revision of')
     fixture.clock.advanceMs(1_000)
     await fixture.write({ patient: 'Bo Ö.', domain: '50%?', value: 'Changed.' })
     const since = new Date(fixture.clock.unixMs()).toISOString()
-    const changed = await textOf('whats_changed', { patient: 'Bo Ö.', since })
+    const changed = await readText('whats_changed', { patient: 'Bo Ö.', since })
     expect(changed).toContain('1 revision of')
     expect(changed).toContain('"previousValue": "Odd names."')
     expect(changed).toContain('Please disregard “Odd names.”')
-    expect(await textOf('whats_changed', { patient: 'Bo Ö.' })).toContain('2 revisions of')
+    expect(await readText('whats_changed', { patient: 'Bo Ö.' })).toContain('2 revisions of')
     const later = new Date(fixture.clock.unixMs() + 1).toISOString()
-    expect(await textOf('whats_changed', { patient: 'Bo Ö.', since: later })).toContain(
+    expect(await readText('whats_changed', { patient: 'Bo Ö.', since: later })).toContain(
       '0 revisions',
     )
   })
@@ -76,6 +76,6 @@ describe('prompts', () => {
       { name: 'whats_changed', arguments: { patient: 'ann', since: 'yesterday' } },
       {},
     ])
-      expect(await codeOf(session, 'prompts/get', params)).toBe(-32602)
+      expect(await readCode(session, 'prompts/get', params)).toBe(-32602)
   })
 })

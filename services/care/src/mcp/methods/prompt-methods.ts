@@ -1,7 +1,7 @@
 /** `prompts/list` and `prompts/get`: `brief_carer` and `whats_changed` (C12). */
 import type { GetPromptRequestParams, Result } from '@modelcontextprotocol/sdk/types.js'
 import { parseParams, RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
-import { reachOf, reachWithin } from '../../domain/scopes.ts'
+import { reachWithin, readReach } from '../../domain/scopes.ts'
 import { briefCarerParams, type ChangesQuery, whatsChangedParams } from '../../wire/mcp.ts'
 import { jsonText, lineText } from '../../wire/text-of-others.ts'
 import { say, sayCount, type Texts, textsIn } from '../../wire/texts.ts'
@@ -70,7 +70,9 @@ async function briefText(
   context: CallContext,
   { patient, cursor }: { readonly patient: string; readonly cursor?: string | undefined },
 ): Promise<string> {
-  const speakable = reachOf(context.principal.scopes).filter(({ audience }) => audience === 'user')
+  const speakable = readReach(context.principal.scopes).filter(
+    ({ audience }) => audience === 'user',
+  )
   const reach = reachWithin(speakable, patient)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor })
   const lines: string[] = []

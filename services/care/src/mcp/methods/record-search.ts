@@ -1,8 +1,8 @@
 /** Finding records by words, for the tool `search` (C26), only among those that the caller may read. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChainHead } from '../../domain/record-store.ts'
-import { type Reach, reachOf, reachWithin } from '../../domain/scopes.ts'
-import { partsOf, type SearchWord, wordsOf } from '../../domain/search-words.ts'
+import { type Reach, reachWithin, readReach } from '../../domain/scopes.ts'
+import { type SearchWord, splitParts, splitWords } from '../../domain/search-words.ts'
 import { WordIndex } from '../../domain/word-index.ts'
 import { chainUri } from '../../wire/record-uri.ts'
 import { type CallContext, noteRead } from '../records/visible-records.ts'
@@ -17,13 +17,13 @@ const PATIENTS_MAX = 10
 const NAMED_CHAINS_MAX = 500
 
 /** How well a record answers a query; 0 if it does not. */
-export function scoreOf(
+export function scoreRecord(
   queried: readonly string[],
   record: { readonly name: string; readonly value: string },
 ): number {
   const index = new WordIndex()
   index.add({ patient: record.name, domain: '', audience: 'user' }, record.value)
-  const words = queried.flatMap(wordsOf)
+  const words = queried.flatMap(splitWords)
   return index.find(words, { limit: 1, patient: undefined })[0]?.score ?? 0
 }
 
@@ -40,10 +40,10 @@ async function patientsNamed(
   })
   const patients = new Set<string>()
   for (const prefix of new Set(prefixes)) {
-    const found = await store.names({ of: 'patient', prefix, reach, limit: PATIENTS_MAX })
-    const parts = partsOf(prefix)
+    const found = await store.names({ nameKind: 'patient', prefix, reach, limit: PATIENTS_MAX })
+    const parts = splitParts(prefix)
     for (const name of found)
-      if (partsOf(name).some((part) => parts.includes(part))) patients.add(name)
+      if (splitParts(name).some((part) => parts.includes(part))) patients.add(name)
   }
   return [...patients]
 }
@@ -86,8 +86,8 @@ export async function searchRecords(
   context: CallContext,
   query: string,
 ): Promise<{ readonly found: readonly ChainHead[]; readonly truncated: boolean }> {
-  const words = wordsOf(query).slice(0, WORDS_MAX)
-  const reach = reachOf(context.principal.scopes)
+  const words = splitWords(query).slice(0, WORDS_MAX)
+  const reach = readReach(context.principal.scopes)
   if (words.length === 0 || reach.length === 0) return { found: [], truncated: false }
   const { found, isWhole } = await context.recordIndex.find(words, reach, RESULTS_MAX)
   const best = new Map<string, Found>(found.map((each) => [chainUri(each.head), each]))

@@ -1,7 +1,7 @@
 // Resources as care.md, C6, C7, C10 and C11 word them, including the cards (C12).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BOTH, type ClientSession, type McpFixture, startMcp, USER } from '../mcp.fixture.ts'
-import { codeOf, contentsOf, listAll, readRecord, startMethods } from './methods.fixture.ts'
+import { listAll, listContents, readCode, readRecord, startMethods } from './methods.fixture.ts'
 
 const speech = { hasVoice: () => true, speak: async () => Buffer.from('RIFF') }
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-const cursorOf = (text: string) => ({ cursor: Buffer.from(text).toString('base64url') })
+const makeCursor = (text: string) => ({ cursor: Buffer.from(text).toString('base64url') })
 
 describe('resources/list', () => {
   it('lists what the principal may read, with the cards first', async () => {
@@ -77,11 +77,11 @@ describe('resources/list', () => {
     for (const params of [
       { cursor: '!' },
       { cursor: '' },
-      cursorOf('care://ann/absent'),
-      cursorOf('care-internal://ann/plan'),
+      makeCursor('care://ann/absent'),
+      makeCursor('care-internal://ann/plan'),
       { cursor: 5 },
     ])
-      expect(await codeOf(user, 'resources/list', params)).toBe(-32602)
+      expect(await readCode(user, 'resources/list', params)).toBe(-32602)
   })
 })
 
@@ -180,8 +180,8 @@ describe('C10: reads', () => {
     'https://example.com',
     '',
   ])('a nonexistent one is -32002: %j', async (uri) => {
-    expect(await codeOf(session, 'resources/read', { uri })).toBe(-32002)
-    expect(await codeOf(session, 'resources/subscribe', { uri })).toBe(-32002)
+    expect(await readCode(session, 'resources/read', { uri })).toBe(-32002)
+    expect(await readCode(session, 'resources/subscribe', { uri })).toBe(-32002)
   })
 
   it('a version whose hash, seal or slot fails is never served: -32603 without its text, in reads, prompts and tools; a new write is accepted', async () => {
@@ -190,14 +190,17 @@ describe('C10: reads', () => {
     await broken.write({ domain: 'tea', value: 'One sugar.' })
     await broken.write({ domain: 'tea', value: 'Two sugars.' })
     await broken.tamper(slot, 2, (entry) => entry.replace('Two', 'Ten'))
-    const held = await broken.open(BOTH)
+    const pending = await broken.open(BOTH)
     const answers = [
-      await held.call('resources/read', { uri: 'care://ann/tea' }),
-      await held.call('resources/read', { uri: 'care://ann/tea/2' }),
-      await held.call('prompts/get', { name: 'brief_carer', arguments: { patient: 'ann' } }),
-      await held.call('prompts/get', { name: 'whats_changed', arguments: { patient: 'ann' } }),
-      await held.call('tools/call', { name: 'read_record', arguments: { uri: 'care://ann/tea' } }),
-      await held.call('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } }),
+      await pending.call('resources/read', { uri: 'care://ann/tea' }),
+      await pending.call('resources/read', { uri: 'care://ann/tea/2' }),
+      await pending.call('prompts/get', { name: 'brief_carer', arguments: { patient: 'ann' } }),
+      await pending.call('prompts/get', { name: 'whats_changed', arguments: { patient: 'ann' } }),
+      await pending.call('tools/call', {
+        name: 'read_record',
+        arguments: { uri: 'care://ann/tea' },
+      }),
+      await pending.call('tools/call', { name: 'whats_changed', arguments: { patient: 'ann' } }),
     ]
     expect(answers[0]?.error?.code).toBe(-32603)
     expect(answers[1]?.error?.code).toBe(-32603)
@@ -208,7 +211,7 @@ describe('C10: reads', () => {
       structuredContent: { changed: [], failed: ['care://ann/tea'] },
     })
     await broken.write({ domain: 'tea', value: 'Three sugars.' })
-    const again = await held.result('resources/read', { uri: 'care://ann/tea' })
+    const again = await pending.result('resources/read', { uri: 'care://ann/tea' })
     // Nor is the broken version's text served by way of a retraction.
     expect(JSON.stringify(again)).toContain('Three sugars.')
     expect(JSON.stringify(again)).not.toMatch(/Ten|Two|retraction/)
@@ -219,7 +222,7 @@ describe('C10: reads', () => {
     const answer = await session.call('resources/read', { uri: { secret: 1 } })
     expect(answer.error).toMatchObject({ code: -32602 })
     expect(answer.error?.message).toMatch(/^params\.uri: /)
-    expect(await codeOf(session, 'resources/read', {})).toBe(-32602)
+    expect(await readCode(session, 'resources/read', {})).toBe(-32602)
   })
 })
 
@@ -230,8 +233,8 @@ describe('the card', () => {
   })
 
   it('C12: the same page is also ui://care/echo-app as text/html;profile=mcp-app', async () => {
-    const [echo] = await contentsOf(user, 'ui://care/echo')
-    const [app] = await contentsOf(user, 'ui://care/echo-app')
+    const [echo] = await listContents(user, 'ui://care/echo')
+    const [app] = await listContents(user, 'ui://care/echo-app')
     expect(app?.mimeType).toBe('text/html;profile=mcp-app')
     expect(app?.text).toBe(echo?.text)
     expect(echo?.text).toContain('textContent')
@@ -242,9 +245,9 @@ describe('the card', () => {
 describe('a failing store', () => {
   it('is -32603 without its text, and is reported', async () => {
     const failing = await startMcp()
-    const held = await failing.open(BOTH)
+    const current = await failing.open(BOTH)
     failing.store.latest = () => Promise.reject(new Error('disk I/O error at /var/lib/care.db'))
-    const answer = await held.call('resources/read', { uri: 'care://ann/tea' })
+    const answer = await current.call('resources/read', { uri: 'care://ann/tea' })
     expect(answer.error).toEqual({ code: -32603, message: 'Internal error' })
     expect(failing.events).toMatchObject([{ kind: 'request-failed' }])
     await failing.close()

@@ -7,7 +7,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js'
 import { RPC_CODES, RpcFailure } from '@tallystick/service-kit/mcp'
 import type { ChainHead } from '../../domain/record-store.ts'
-import { mayRead, reachOf } from '../../domain/scopes.ts'
+import { mayRead, readReach } from '../../domain/scopes.ts'
 import {
   audioUri,
   chainUri,
@@ -108,7 +108,7 @@ export async function listResources(
   context: CallContext,
   { cursor }: PaginatedRequestParams = {},
 ): Promise<Result> {
-  const reach = reachOf(context.principal.scopes)
+  const reach = readReach(context.principal.scopes)
   const wantsRecords = context.audio !== undefined
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor, wantsRecords })
   const title = say(textsIn(context.language), 'cardTitle')

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modernCalls } from '../edges/modern.fixture.ts'
 import { ASSISTANT, BOTH, type McpFixture, USER } from '../mcp.fixture.ts'
 import { startMethods } from './methods.fixture.ts'
-import { scoreOf } from './record-search.ts'
+import { scoreRecord } from './record-search.ts'
 
 let fixture: McpFixture
 beforeAll(async () => {
@@ -18,15 +18,16 @@ type Called = {
   readonly structuredContent?: Record<string, unknown>
   readonly _meta: Record<string, unknown>
 }
-const callTool = async (name: string, given: object, scope = BOTH): Promise<Called> =>
-  (await call(scope, 'tools/call', { name, arguments: given })).body.result as Called
+const callTool = async (name: string, input: object, scope = BOTH): Promise<Called> =>
+  (await call(scope, 'tools/call', { name, arguments: input })).body.result as Called
 const found = async (query: string, scope = BOTH) =>
   (await callTool('search', { query }, scope)).structuredContent?.['results'] as {
     readonly id: string
     readonly title: string
     readonly url: string
   }[]
-const idsOf = async (query: string, scope = BOTH) => (await found(query, scope)).map(({ id }) => id)
+const listIds = async (query: string, scope = BOTH) =>
+  (await found(query, scope)).map(({ id }) => id)
 
 describe('C26: search', () => {
   it('gives id, title and url, as the object and as exactly one text', async () => {
@@ -46,20 +47,20 @@ describe('C26: search', () => {
   })
 
   it('finds by patient, topic and current text, never by a value that was withdrawn', async () => {
-    expect(await idsOf('sugar')).toEqual(['care://ann/tea'])
-    expect(await idsOf('one')).toEqual([])
-    expect(await idsOf('WEIGHT')).toEqual(['care://ann/weight'])
-    expect(await idsOf('')).toEqual([])
-    expect(await idsOf('Odd names')).toEqual(['care://Bo%20%C3%96./50%25%3F'])
+    expect(await listIds('sugar')).toEqual(['care://ann/tea'])
+    expect(await listIds('one')).toEqual([])
+    expect(await listIds('WEIGHT')).toEqual(['care://ann/weight'])
+    expect(await listIds('')).toEqual([])
+    expect(await listIds('Odd names')).toEqual(['care://Bo%20%C3%96./50%25%3F'])
   })
 
   it('an internal record is found by its scope alone, and has no url', async () => {
     expect(await found('falls')).toEqual([
       { id: 'care-internal://ann/plan', title: 'plan of ann', url: '' },
     ])
-    expect(await idsOf('falls', ASSISTANT)).toEqual(['care-internal://ann/plan'])
-    expect(await idsOf('falls plan ann', USER)).not.toContain('care-internal://ann/plan')
-    expect(await idsOf('ann', 'care.read.user:bo')).toEqual([])
+    expect(await listIds('falls', ASSISTANT)).toEqual(['care-internal://ann/plan'])
+    expect(await listIds('falls plan ann', USER)).not.toContain('care-internal://ann/plan')
+    expect(await listIds('ann', 'care.read.user:bo')).toEqual([])
   })
 
   it('says that it did not look at everything; a query that names its patient looks at the right ones', async () => {
@@ -67,16 +68,16 @@ describe('C26: search', () => {
     expect((await callTool('search', { query: 'milk' }))._meta).toMatchObject({
       'care/truncated': true,
     })
-    expect(await idsOf('zoe milk')).toEqual(['care://zoe/tea'])
-    expect(await idsOf('Zoe milk')).toEqual(['care://zoe/tea'])
+    expect(await listIds('zoe milk')).toEqual(['care://zoe/tea'])
+    expect(await listIds('Zoe milk')).toEqual(['care://zoe/tea'])
   })
 
   it.each([
     [['medication'], 'Takes her medications.', 1],
     [['tea'], 'A team.', 0],
     [['café'], 'The cafe\u0301.', 1],
-  ])('%j in %j scores %d', (asked, value, score) => {
-    expect(scoreOf(asked, { name: 'x', value })).toBe(score)
+  ])('%j in %j scores %d', (requested, value, score) => {
+    expect(scoreRecord(requested, { name: 'x', value })).toBe(score)
   })
 })
 

@@ -3,7 +3,7 @@
 import type { Result } from '@modelcontextprotocol/sdk/types.js'
 import { isoNow } from '@tallystick/service-kit'
 import type { CareRecord } from '../../domain/care-record.ts'
-import { reachOf, reachWithin } from '../../domain/scopes.ts'
+import { reachWithin, readReach } from '../../domain/scopes.ts'
 import { ageLine, ageWords, isStale } from '../../domain/staleness.ts'
 import type { ToolInput, ToolOutput } from '../../wire/mcp.ts'
 import { type ChainSlot, chainUri, parseRecordUri } from '../../wire/record-uri.ts'
@@ -37,7 +37,7 @@ export async function listRecords(
   context: CallContext,
   query: ToolInput<'list_records'>,
 ): Promise<Result> {
-  const reach = reachWithin(reachOf(context.principal.scopes), query.patient)
+  const reach = reachWithin(readReach(context.principal.scopes), query.patient)
   const { heads, nextCursor } = await readChainPage(context, { reach, cursor: query.cursor })
   const records = heads.map((head) => ({
     uri: chainUri(head),
@@ -122,7 +122,7 @@ const onlyObject = (
 })
 
 /** Where a person may look up a record; empty for an internal one, which no person may open. */
-const urlOf = ({ verifyUrl }: CallContext, slot: ChainSlot): string =>
+const recordUrl = ({ verifyUrl }: CallContext, slot: ChainSlot): string =>
   verifyUrl === undefined || slot.audience !== 'user'
     ? ''
     : `${verifyUrl}?uri=${encodeURIComponent(chainUri(slot))}`
@@ -136,7 +136,7 @@ export async function search(
     results: found.map((head) => ({
       id: chainUri(head),
       title: recordTitle({ ...head, language: head.language ?? context.language }),
-      url: urlOf(context, head),
+      url: recordUrl(context, head),
     })),
   }
   const meta = truncated ? { [`${context.serviceName}/truncated`]: true } : undefined
@@ -156,7 +156,7 @@ export async function fetchRecord(
     id: chainUri(record),
     title: recordTitle(record),
     text: spokenText(context, visible),
-    url: urlOf(context, record),
+    url: recordUrl(context, record),
     metadata: {
       patient,
       domain,

@@ -1,7 +1,7 @@
 // Tools as C12 words them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientSession, McpFixture } from '../mcp.fixture.ts'
-import { codeOf, startMethods } from './methods.fixture.ts'
+import { readCode, startMethods } from './methods.fixture.ts'
 
 let fixture: McpFixture
 let session: ClientSession
@@ -11,8 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-const callTool = async (name: string, given: object, by = session) =>
-  (await by.result('tools/call', { name, arguments: given })) as {
+const callTool = async (name: string, input: object, by = session) =>
+  (await by.result('tools/call', { name, arguments: input })) as {
     isError?: boolean
     content: { text: string }[]
     structuredContent?: Record<string, unknown>
@@ -106,18 +106,18 @@ describe('C12: tools', () => {
   })
 
   it('bad arguments give a result that a model can correct; an unknown tool is -32602', async () => {
-    for (const [name, given] of [
+    for (const [name, passed] of [
       ['read_record', {}],
       ['read_record', { uri: 5 }],
       ['whats_changed', { patient: 'a|b' }],
       ['whats_changed', { patient: 'ann', other: 1 }],
       ['list_records', { cursor: 'x' }],
     ] as const)
-      expect(await callTool(name, given)).toMatchObject({
+      expect(await callTool(name, passed)).toMatchObject({
         isError: true,
         content: [{ text: expect.stringMatching(/^arguments/) }],
       })
-    expect(await codeOf(session, 'tools/call', { name: 'other' })).toBe(-32602)
-    expect(await codeOf(session, 'tools/call', {})).toBe(-32602)
+    expect(await readCode(session, 'tools/call', { name: 'other' })).toBe(-32602)
+    expect(await readCode(session, 'tools/call', {})).toBe(-32602)
   })
 })

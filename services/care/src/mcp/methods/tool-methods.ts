@@ -15,7 +15,7 @@ import {
   whatsChanged,
 } from './tool-answers.ts'
 
-const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): object =>
+const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { target: 'draft-2020-12', io })
 
 const INPUTS: { readonly [Name in ToolName]: z.ZodType<ToolInput<Name>> } = TOOL_INPUTS
@@ -37,8 +37,8 @@ function tool<Name extends ToolName>(
 ) {
   const { title, description, hasCard = false } = words
   const input = INPUTS[name]
-  const inputSchema = schemaOf(input, 'input')
-  const outputSchema = schemaOf(TOOL_OUTPUTS[name], 'output')
+  const inputSchema = toJsonSchema(input, 'input')
+  const outputSchema = toJsonSchema(TOOL_OUTPUTS[name], 'output')
   const annotations = {
     readOnlyHint: true,
     destructiveHint: false,

@@ -5,7 +5,7 @@
  * written that the reader may not see. Both journals have their own, so that who gains a scope has skipped nothing of it.
  */
 import type { PlacedVersion } from '../../domain/record-store.ts'
-import { reachOf } from '../../domain/scopes.ts'
+import { readReach } from '../../domain/scopes.ts'
 import { AUDIENCES, type Audience } from '../../wire/audience.ts'
 import { chainUri } from '../../wire/record-uri.ts'
 import { NOTHING_TOLD, type ToldParts, toldUpTo } from './change-cursors.ts'
@@ -75,7 +75,7 @@ async function readPage(
   const room = limits.pageVersions
   const found = await Promise.all(
     AUDIENCES.map(async (audience) => {
-      const reach = reachOf(principal.scopes).filter((part) => part.audience === audience)
+      const reach = readReach(principal.scopes).filter((part) => part.audience === audience)
       // One more than the room, to find out whether there is another.
       const query = { reach, from: from[audience], limit: room + 1 }
       return reach.length === 0 ? [] : await store.behind(query)

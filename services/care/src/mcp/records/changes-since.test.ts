@@ -37,8 +37,8 @@ const allPages = async (query: object): Promise<readonly Page[]> => {
   const pages: Page[] = []
   let cursor: string | undefined
   do {
-    const given = { ...query, ...(cursor === undefined ? {} : { cursor }) }
-    const result = await session.result('tools/call', { name: 'whats_changed', arguments: given })
+    const input = { ...query, ...(cursor === undefined ? {} : { cursor }) }
+    const result = await session.result('tools/call', { name: 'whats_changed', arguments: input })
     const page = result['structuredContent'] as Page
     pages.push(page)
     cursor = page.nextCursor
@@ -109,9 +109,9 @@ describe('C29: pages', () => {
       await writeMany(300, (at) => ({ domain, value: `${domain} ${at}` }))
     const pages = await allPages({ patient: 'ann', since })
     expect(pages.map(({ revisions }) => revisions)).toEqual([500, 400])
-    const told = pages.flatMap(({ changed }) => changed)
-    expect(told.map(({ uri }) => uri.at(-1))).toEqual(['a', 'b', 'b', 'c'])
-    for (const each of told)
+    const heard = pages.flatMap(({ changed }) => changed)
+    expect(heard.map(({ uri }) => uri.at(-1))).toEqual(['a', 'b', 'b', 'c'])
+    for (const each of heard)
       expect(each).toMatchObject({
         previousValue: 'twenty',
         value: expect.stringContaining('299'),
@@ -124,8 +124,8 @@ describe('C29: pages', () => {
     const said: string[] = []
     let cursor: string | undefined
     do {
-      const given = { patient: 'ann', ...(cursor === undefined ? {} : { cursor }) }
-      const result = await session.result('prompts/get', { name: 'brief_carer', arguments: given })
+      const passed = { patient: 'ann', ...(cursor === undefined ? {} : { cursor }) }
+      const result = await session.result('prompts/get', { name: 'brief_carer', arguments: passed })
       const text = JSON.stringify(result)
       said.push(...(text.match(/d-\d+(?=: )/g) ?? []))
       cursor = /with cursor \\"([\w-]+)\\"/.exec(text)?.[1]

@@ -7,7 +7,7 @@ import { parseIsoTime } from '@tallystick/service-kit/clock'
 import type { CareRecord } from '../../domain/care-record.ts'
 import type { ChangedChain } from '../../domain/record-store.ts'
 import { retractionSentence } from '../../domain/retraction.ts'
-import { reachOf, reachWithin } from '../../domain/scopes.ts'
+import { reachWithin, readReach } from '../../domain/scopes.ts'
 import type { ChangesQuery, ToolOutput } from '../../wire/mcp.ts'
 import { type ChainSlot, chainUri } from '../../wire/record-uri.ts'
 import {
@@ -49,7 +49,7 @@ export type PatientChanges = ToldChanges & {
 async function chainsOfPage(context: CallContext, { patient, since, cursor }: ChangesQuery) {
   const sinceMs = since === undefined ? undefined : parseIsoTime(since)
   const sinceIso = sinceMs === undefined ? BEGINNING : new Date(sinceMs).toISOString()
-  const reach = reachWithin(reachOf(context.principal.scopes), patient)
+  const reach = reachWithin(readReach(context.principal.scopes), patient)
   const begin = cursor === undefined ? undefined : await readCursor(context, cursor)
   const sequence = begin?.head.sequence ?? 0
   const toldTo = begin?.version

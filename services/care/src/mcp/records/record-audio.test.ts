@@ -3,7 +3,7 @@ import { DAY_MS } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SpeechUnavailable } from '../../domain/speech.ts'
 import { BOTH, type ClientSession, type McpFixture, startMcp } from '../mcp.fixture.ts'
-import { codeOf, listAll, readRecord, startMethods } from '../methods/methods.fixture.ts'
+import { listAll, readCode, readRecord, startMethods } from '../methods/methods.fixture.ts'
 
 const spoken: string[] = []
 const speech = {
@@ -52,8 +52,12 @@ describe('C13: the audio blob', () => {
 
   it('if it cannot be spoken, the read is -32603 and the next one tries again', async () => {
     await fixture.write({ domain: 'odd', value: 'unspeakable' })
-    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
-    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(-32603)
+    expect(await readCode(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(
+      -32603,
+    )
+    expect(await readCode(session, 'resources/read', { uri: 'care://ann/odd/1/audio' })).toBe(
+      -32603,
+    )
     expect(spoken.filter((text) => text === 'unspeakable')).toHaveLength(2)
     expect(fixture.events).toContainEqual({
       kind: 'speech-failed',
@@ -66,7 +70,9 @@ describe('C13: the audio blob', () => {
     const { content } = await readRecord(session, 'care://ann/dose/1/audio')
     expect(Buffer.from(content.blob ?? '', 'base64').toString()).toBe('RIFF Take 50 milligrams.')
     await fixture.write({ domain: 'dose', value: 'Take \u202e05\u202c mg.' })
-    expect(await codeOf(session, 'resources/read', { uri: 'care://ann/dose/2/audio' })).toBe(-32002)
+    expect(await readCode(session, 'resources/read', { uri: 'care://ann/dose/2/audio' })).toBe(
+      -32002,
+    )
     const older = await readRecord(session, 'care://ann/tea/1/audio')
     expect(Buffer.from(older.content.blob ?? '', 'base64').toString()).toMatch(
       /^RIFF Version 1 was replaced by version 3\. It is now “No sugar\.” /,
@@ -74,12 +80,12 @@ describe('C13: the audio blob', () => {
   })
 
   it('C37: is in the voice of its language, in words', async () => {
-    const told: [string, string][] = []
+    const heard: [string, string][] = []
     const several = await startMcp({
       speech: {
         hasVoice: () => true,
         speak: async (text, language) => {
-          told.push([text, language])
+          heard.push([text, language])
           return Buffer.from('RIFF')
         },
       },
@@ -88,7 +94,7 @@ describe('C13: the audio blob', () => {
     await several.write({ domain: 'b', value: 'خذ قرصين 500 ملغ', language: 'ar' })
     const by = await several.open(BOTH)
     for (const domain of ['a', 'b']) await readRecord(by, `care://ann/${domain}/1/audio`)
-    expect(told).toEqual([
+    expect(heard).toEqual([
       ['Nehmen Sie 1 Komma 5 Tabletten.', 'de-AT'],
       ['خذ قرصين 500 مليغرام', 'ar'],
     ])
@@ -114,7 +120,7 @@ describe('C13: the audio blob', () => {
     const sounds = (await listAll(by)).filter(({ uri }) => uri.endsWith('/audio'))
     expect(sounds.map(({ uri }) => uri)).toEqual(['care://ann/tea/1/audio'])
     const uri = 'care://ann/dose/1/audio'
-    expect(await codeOf(by, 'resources/read', { uri })).toBe(-32002)
+    expect(await readCode(by, 'resources/read', { uri })).toBe(-32002)
     await several.close()
   })
 
@@ -123,7 +129,7 @@ describe('C13: the audio blob', () => {
     for (const value of ['Due compresse.', 'Tre compresse.'])
       await several.write({ domain: 'dose', value, language: 'it' })
     const by = await several.open(BOTH)
-    expect(await codeOf(by, 'resources/read', { uri: 'care://ann/dose/1/audio' })).toBe(-32002)
+    expect(await readCode(by, 'resources/read', { uri: 'care://ann/dose/1/audio' })).toBe(-32002)
     await several.close()
   })
 
@@ -132,7 +138,7 @@ describe('C13: the audio blob', () => {
     await several.write({ domain: 'dose', value: 'Take two.', language: 'en' })
     await several.write({ domain: 'dose', value: 'Nimm zwei.', language: 'de' })
     const by = await several.open(BOTH)
-    expect(await codeOf(by, 'resources/read', { uri: 'care://ann/dose/1/audio' })).toBe(-32002)
+    expect(await readCode(by, 'resources/read', { uri: 'care://ann/dose/1/audio' })).toBe(-32002)
     expect((await readRecord(by, 'care://ann/dose/2/audio')).content.mimeType).toBe('audio/wav')
     await several.close()
   })
@@ -140,12 +146,12 @@ describe('C13: the audio blob', () => {
   it('without a speech program it is not listed, and reads -32002', async () => {
     const silent = await startMcp()
     await silent.write({ domain: 'tea' })
-    const held = await silent.open(BOTH)
-    expect((await listAll(held)).some(({ uri }) => uri.endsWith('/audio'))).toBe(false)
+    const pending = await silent.open(BOTH)
+    expect((await listAll(pending)).some(({ uri }) => uri.endsWith('/audio'))).toBe(false)
     const uri = 'care://ann/tea/1/audio'
-    expect(await codeOf(held, 'resources/read', { uri })).toBe(-32002)
-    expect(await codeOf(held, 'resources/subscribe', { uri })).toBe(-32002)
-    const { resourceTemplates } = await held.result('resources/templates/list')
+    expect(await readCode(pending, 'resources/read', { uri })).toBe(-32002)
+    expect(await readCode(pending, 'resources/subscribe', { uri })).toBe(-32002)
+    const { resourceTemplates } = await pending.result('resources/templates/list')
     expect(JSON.stringify(resourceTemplates)).not.toContain('audio')
     await silent.close()
   })
@@ -161,7 +167,7 @@ describe('C13: the audio blob', () => {
 
   it('does not exist for an internal record', async () => {
     expect(
-      await codeOf(session, 'resources/read', { uri: 'care-internal://ann/plan/1/audio' }),
+      await readCode(session, 'resources/read', { uri: 'care-internal://ann/plan/1/audio' }),
     ).toBe(-32002)
   })
 })

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eraseChain, freeChain, openStores } from '../../adapters/open-stores.ts'
 import { useRecordServer } from '../../adapters/records/postgres-store.fixture.ts'
 import type { RecordStore } from '../../domain/record-store.ts'
-import { wordsOf } from '../../domain/search-words.ts'
+import { splitWords } from '../../domain/search-words.ts'
 import {
   makeStorePlace,
+  readStoreConfig,
   type StorePlace,
-  storeConfigOf,
 } from '../../testing/store-place.fixture.ts'
 import { RecordIndex } from './record-index.ts'
 
@@ -65,7 +65,7 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
   let close: () => Promise<void>
   const config = () => ({
     ...place.environment,
-    ...storeConfigOf(place),
+    ...readStoreConfig(place),
     SEAL_KEYS: ring,
     CHECKPOINT_KEY: new Secret(Buffer.alloc(32, 7).toString('base64')),
     BASE_URL: 'http://care.test',
@@ -88,8 +88,8 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
   })
   const write = (patient: string, value: string, audience: 'user' | 'assistant' = 'user') =>
     store.append({ ...named(patient, audience), value })
-  const patientsOf = async (query: string, audience: 'user' | 'assistant' = 'user') => {
-    const { found } = await index.find(wordsOf(query), [{ audience }], 20)
+  const listPatients = async (query: string, audience: 'user' | 'assistant' = 'user') => {
+    const { found } = await index.find(splitWords(query), [{ audience }], 20)
     return found.map(({ slot }) => slot.patient)
   }
 
@@ -97,22 +97,22 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
     for (const [at, [value]] of SEARCHES.entries()) await write(`p${at}`, value)
     for (const [at, [, queries, not]] of SEARCHES.entries()) {
       for (const query of queries)
-        expect([query, await patientsOf(query)]).toEqual([query, [`p${at}`]])
-      expect([not, await patientsOf(not ?? '')]).toEqual([not, []])
+        expect([query, await listPatients(query)]).toEqual([query, [`p${at}`]])
+      expect([not, await listPatients(not ?? '')]).toEqual([not, []])
     }
   })
 
   it('knows every write before it, and nothing of what was corrected, erased, freed or of the other audience', async () => {
     await write('ann', 'Take aspirin.')
-    expect(await patientsOf('aspirin')).toEqual(['ann'])
+    expect(await listPatients('aspirin')).toEqual(['ann'])
     await write('ann', 'Take ibuprofen.')
     await write('bo', 'Take ibuprofen.')
     await write('cy', 'A secret.', 'assistant')
-    expect([await patientsOf('aspirin'), await patientsOf('ibuprofen')]).toEqual([
+    expect([await listPatients('aspirin'), await listPatients('ibuprofen')]).toEqual([
       [],
       ['ann', 'bo'],
     ])
-    expect([await patientsOf('secret'), await patientsOf('secret', 'assistant')]).toEqual([
+    expect([await listPatients('secret'), await listPatients('secret', 'assistant')]).toEqual([
       [],
       ['cy'],
     ])
@@ -120,15 +120,21 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
     const slot = { domain: 'note', audience: 'user' } as const
     await eraseChain(config(), { slot: { ...slot, patient: 'ann' }, by }, ring)
     await freeChain(config(), { slot: { ...slot, patient: 'bo' }, by })
-    expect(await patientsOf('ibuprofen')).toEqual([])
+    expect(await listPatients('ibuprofen')).toEqual([])
     await write('bo', 'Take paracetamol.')
-    expect([await patientsOf('ibuprofen'), await patientsOf('paracetamol')]).toEqual([[], ['bo']])
+    expect([await listPatients('ibuprofen'), await listPatients('paracetamol')]).toEqual([
+      [],
+      ['bo'],
+    ])
     await store.append({ ...named('bo'), value: '', status: 'entered-in-error' })
-    expect([await patientsOf('paracetamol'), await patientsOf('bo')]).toEqual([[], []])
+    expect([await listPatients('paracetamol'), await listPatients('bo')]).toEqual([[], []])
     await write('bo', 'Take paracetamol.')
     await close()
     await open()
-    expect([await patientsOf('ibuprofen'), await patientsOf('paracetamol')]).toEqual([[], ['bo']])
+    expect([await listPatients('ibuprofen'), await listPatients('paracetamol')]).toEqual([
+      [],
+      ['bo'],
+    ])
   })
 
   it('reads ahead in small pages with a rest behind each, and a search waits for none', async () => {
@@ -150,7 +156,7 @@ function describeSearches(engine: 'sqlite' | 'postgres'): void {
       clock.advanceMs(10)
     }
     await expect.poll(() => clock.pendingCount()).toBe(1)
-    expect(await patientsOf('p99')).toEqual(['p99'])
+    expect(await listPatients('p99')).toEqual(['p99'])
     await filled
     expect(clock.pendingCount()).toBe(0)
   })

@@ -57,17 +57,17 @@ it.skipIf(isOnPostgres)(
       const { versionHash } = await write('tea', 'Take ten drops.')
       await write('walks', 'Twice around the pond.')
       await expect.poll(() => stream.methods).toHaveLength(6)
-      const told = async (): Promise<string> => {
+      const heard = async (): Promise<string> => {
         const resumed = await session.stream(start)
         await expect.poll(() => JSON.stringify(resumed.events)).toContain('ann/walks')
         resumed.drop()
         return JSON.stringify(resumed.events)
       }
-      expect(await told()).toContain(versionHash)
+      expect(await heard()).toContain(versionHash)
       const by = { at: '2026-06-02T09:00:00.000Z', actor: 'dr-osei', reason: 'asked to' }
       await eraseChain({ DATABASE_PATH: databasePath }, { slot, by }, keyRing)
-      await expect.poll(told).not.toMatch(/ann\/tea/)
-      expect(await told()).not.toContain(versionHash)
+      await expect.poll(heard).not.toMatch(/ann\/tea/)
+      expect(await heard()).not.toContain(versionHash)
       const filesWithHash = (): readonly string[] =>
         readdirSync(dirname(databasePath)).filter((name) =>
           readFileSync(join(dirname(databasePath), name)).includes(versionHash),

@@ -234,7 +234,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
     this.#found = undefined
     let text = ''
     for (const each of found) {
-      text += this.#textOf(each, ids)
+      text += this.#joinFrames(each, ids)
       this.#position = each.happening.end
       if (text.length < WRITE_CHARS) continue
       this.write(text)
@@ -250,7 +250,7 @@ export class EventStream extends OpenStream<EventStreamOptions> {
    * The events of a happening. Each is judged by the session's current scopes and by those of the stream's own token, since
    * another token of its principal may have widened the session (C48).
    */
-  #textOf({ frames, happening, idsFrom }: FoundFrames, ids: SealedIds): string {
+  #joinFrames({ frames, happening, idsFrom }: FoundFrames, ids: SealedIds): string {
     const { onUpdate } = this.options
     const { session } = this
     let events = ''

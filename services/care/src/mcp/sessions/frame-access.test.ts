@@ -7,7 +7,7 @@ import {
   isWriter,
   mayRead,
   mayWrite,
-  reachOf,
+  readReach,
 } from '../../domain/scopes.ts'
 import { type ChainSlot, chainUri } from '../../wire/record-uri.ts'
 import { Happening } from './frames.ts'
@@ -19,17 +19,17 @@ const chain = (patient: string, audience: 'user' | 'assistant' = 'user') => ({ p
 
 describe('scopes', () => {
   it('care.read.user reads care:// URIs; care.read.assistant reads care-internal:// URIs', () => {
-    expect(reachOf(USER)).toEqual([{ audience: 'user' }])
-    expect(reachOf(['care.read.assistant'])).toEqual([{ audience: 'assistant' }])
-    expect(reachOf(BOTH)).toEqual([{ audience: 'user' }, { audience: 'assistant' }])
-    expect(reachOf(['care.write', 'care.read', 'CARE.READ.USER'])).toEqual([])
+    expect(readReach(USER)).toEqual([{ audience: 'user' }])
+    expect(readReach(['care.read.assistant'])).toEqual([{ audience: 'assistant' }])
+    expect(readReach(BOTH)).toEqual([{ audience: 'user' }, { audience: 'assistant' }])
+    expect(readReach(['care.write', 'care.read', 'CARE.READ.USER'])).toEqual([])
     const ann = { audience: 'user', patient: 'ann' } as const
     expect(mayRead(['care.read.user.extra'], ann)).toBe(false)
   })
 
   it('C24: one that names a patient, percent-encoded, covers that patient alone', () => {
     const scopes = ['care.read.user:heron', 'care.read.assistant:Bo%20%C3%96.', 'care.write:heron']
-    expect(reachOf(scopes)).toEqual([chain('heron'), chain('Bo Ö.', 'assistant')])
+    expect(readReach(scopes)).toEqual([chain('heron'), chain('Bo Ö.', 'assistant')])
     expect(mayRead(scopes, chain('heron'))).toBe(true)
     for (const slot of [
       chain('heron2'),
@@ -50,7 +50,7 @@ describe('scopes', () => {
       false,
     ])
     // A scope that covers all does so beside one that names somebody.
-    expect(reachOf([...scopes, ...USER])).toContainEqual({ audience: 'user' })
+    expect(readReach([...scopes, ...USER])).toContainEqual({ audience: 'user' })
     expect(isOfHousehold([...scopes, ...USER])).toBe(false)
   })
 
@@ -58,7 +58,11 @@ describe('scopes', () => {
     'C24: one that names nobody covers nobody: %j',
     (named) => {
       const scopes = [`care.read.user:${named}`, `care.write:${named}`]
-      expect([reachOf(scopes), isWriter(scopes), isOfHousehold(scopes)]).toEqual([[], false, false])
+      expect([readReach(scopes), isWriter(scopes), isOfHousehold(scopes)]).toEqual([
+        [],
+        false,
+        false,
+      ])
     },
   )
 
@@ -67,11 +71,13 @@ describe('scopes', () => {
     const audience = fc.constantFrom('user' as const, 'assistant' as const)
     const scope = fc
       .tuple(fc.constantFrom(...CARE_SCOPES), fc.option(patient))
-      .map(([name, of]) => (of === null ? name : `${name}:${encodeURIComponent(of)}`))
+      .map(([name, options]) =>
+        options === null ? name : `${name}:${encodeURIComponent(options)}`,
+      )
     fc.assert(
       fc.property(fc.array(scope, { maxLength: 5 }), patient, audience, (scopes, named, each) => {
         const slot = chain(named, each)
-        expect(isWithin(slot, reachOf(scopes))).toBe(mayRead(scopes, slot))
+        expect(isWithin(slot, readReach(scopes))).toBe(mayRead(scopes, slot))
       }),
     )
   })

@@ -169,7 +169,7 @@ export class Happening {
     const { at, first } = this.#parts
     const kinds = kindsIn(mask)
     const frames = kinds.map((kind, index) => ({
-      text: this.#textOf(kind),
+      text: this.#writeText(kind),
       // Behind its last frame a version is over, so that it need not be looked at again.
       position:
         index === kinds.length - 1 ? this.end : { ...at, frames: first + KINDS.indexOf(kind) + 1 },
@@ -195,15 +195,15 @@ export class Happening {
     return passed < KINDS.length ? (mask >> passed) << passed : 0
   }
 
-  #textOf(kind: FrameKind): string {
+  #writeText(kind: FrameKind): string {
     const known = this.#texts.get(kind)
     if (known !== undefined) return known
-    const text = `event: message\ndata: ${JSON.stringify(this.#messageOf(kind))}\n\n`
+    const text = `event: message\ndata: ${JSON.stringify(this.#writeMessage(kind))}\n\n`
     this.#texts.set(kind, text)
     return text
   }
 
-  #messageOf(kind: FrameKind): object {
+  #writeMessage(kind: FrameKind): object {
     switch (kind) {
       case 'updated':
         return updatedMessage(this.slot)

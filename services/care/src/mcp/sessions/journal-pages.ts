@@ -1,7 +1,7 @@
 /** What happened behind a position, read from the journals: for all streams, or for one that stands further back. */
 import { countVersions, isBefore, type Position } from '../../domain/position.ts'
 import type { PlacedVersion, RecordStore } from '../../domain/record-store.ts'
-import { reachOf } from '../../domain/scopes.ts'
+import { readReach } from '../../domain/scopes.ts'
 import { AUDIENCES } from '../../wire/audience.ts'
 import { parseRecordUri } from '../../wire/record-uri.ts'
 import { Happening, type Listener, letsNoticeThrough } from './frames.ts'
@@ -29,7 +29,7 @@ export type PagesStore = Pick<
 type Range = { readonly from: Position; readonly to: Sizes }
 
 /** Subscribed topics, each from where its subscription began. */
-const topicsOf = ({ session }: Listener, from: Position) =>
+const listTopics = ({ session }: Listener, from: Position) =>
   [...(session.subscriptions ?? [])].flatMap(([uri, since]) => {
     const parsed = parseRecordUri(uri)
     if (parsed === undefined || parsed.version !== undefined) return []
@@ -53,7 +53,7 @@ export class JournalPages {
     const reach = EVERYTHING.filter(({ audience }) => from[audience] < to[audience])
     const places = { from: countVersions(from), to: countVersions(to), limit: PAGE_VERSIONS }
     const versions = await this.#store.behind({ reach, ...places })
-    return this.#noticedPageOf(versions, { from, to, limit: PAGE_VERSIONS })
+    return this.#readNoticedPage(versions, { from, to, limit: PAGE_VERSIONS })
   }
 
   /** The next page for a listener. */
@@ -61,8 +61,8 @@ export class JournalPages {
     const range = { from, to, limit: PAGE_VERSIONS }
     const versions = await this.#versionsFor(listener, range)
     return letsNoticeThrough(listener.session.logLevel)
-      ? this.#noticedPageOf(versions, range)
-      : this.#pageOf(versions, range)
+      ? this.#readNoticedPage(versions, range)
+      : this.#cutPage(versions, range)
   }
 
   /** Whether more frames than that are behind a position for a listener. */
@@ -71,7 +71,7 @@ export class JournalPages {
     let frames = 0
     while (isBefore(at, { ...range.to, frames: 0 })) {
       const rest = { from: at, to: range.to, limit: framesMax + 1 }
-      const page = await this.#pageOf(await this.#versionsFor(listener, rest), rest)
+      const page = await this.#cutPage(await this.#versionsFor(listener, rest), rest)
       for (const happening of page.happenings) frames += happening.countFor(listener, at)
       if (frames > framesMax) return true
       at = page.end
@@ -82,12 +82,12 @@ export class JournalPages {
   /** What changed behind a position, once for each record, and without notices. */
   async newestFor(listener: Listener, { from, to }: Range): Promise<Page> {
     const end = { to: countVersions(to), limit: 1, isNewest: true }
-    const reach = reachOf(listener.session.scopes)
+    const reach = readReach(listener.session.scopes)
     const [newest, [first]] = await Promise.all([
-      this.#store.behindInTopics({ topics: topicsOf(listener, from), ...end }),
+      this.#store.behindInTopics({ topics: listTopics(listener, from), ...end }),
       this.#store.behind({ reach, from: countVersions(from), isListChange: true, ...end }),
     ])
-    const page = await this.#pageOf(newest, { from, to, limit: Number.POSITIVE_INFINITY })
+    const page = await this.#cutPage(newest, { from, to, limit: Number.POSITIVE_INFINITY })
     const byUri = new Map(page.happenings.map((happening) => [happening.uri, happening]))
     const isTold = first === undefined || newest.some(({ place }) => place === first.place)
     const more = { first: 0, serviceName: this.#serviceName, isListOnly: true }
@@ -96,7 +96,7 @@ export class JournalPages {
   }
 
   /** Versions with the topics that were freed among them. As many as the limit, there may be more. */
-  async #pageOf(
+  async #cutPage(
     versions: readonly PlacedVersion[],
     { from, limit, to }: Range & { readonly limit: number },
   ): Promise<Page> {
@@ -122,12 +122,12 @@ export class JournalPages {
   }
 
   /** The same with what their notices say. */
-  async #noticedPageOf(
+  async #readNoticedPage(
     versions: readonly PlacedVersion[],
     range: Range & { readonly limit: number },
   ): Promise<Page> {
     const [page, revisions] = await Promise.all([
-      this.#pageOf(versions, range),
+      this.#cutPage(versions, range),
       this.#store.revisions(versions),
     ])
     const byPlace = new Map(versions.map(({ place }, at) => [place, revisions[at]]))
@@ -144,12 +144,12 @@ export class JournalPages {
     const range = { to: countVersions(to), limit }
     const all = {
       ...range,
-      reach: reachOf(listener.session.scopes),
+      reach: readReach(listener.session.scopes),
       from: countVersions(from),
     }
     if (letsNoticeThrough(listener.session.logLevel)) return this.#store.behind(all)
     const found = await Promise.all([
-      this.#store.behindInTopics({ ...range, topics: topicsOf(listener, from) }),
+      this.#store.behindInTopics({ ...range, topics: listTopics(listener, from) }),
       this.#store.behind({ ...all, isListChange: true }),
     ])
     const byPlace = new Map(found.flat().map((version) => [version.place, version]))

@@ -9,14 +9,14 @@ const suite = useStreams()
 const { ids, plan, stream, tea } = suite
 
 /** What a reader was told, in words. */
-const told = (reader: EventReader): readonly string[] =>
+const messages = (reader: EventReader): readonly string[] =>
   reader.messages.map(({ method = '', params }) => {
     const data = params?.['data'] as { readonly uri: string; readonly version: number } | undefined
     const about = data === undefined ? params?.['uri'] : `${data.uri} ${data.version}`
     return [method.split('/').at(-1), about].filter(Boolean).join(' ')
   })
-const opened = async (of?: ClientSession, lastEventId?: string): Promise<EventReader> => {
-  const reader = await stream(of, lastEventId)
+const opened = async (options?: ClientSession, lastEventId?: string): Promise<EventReader> => {
+  const reader = await stream(options, lastEventId)
   await expect.poll(() => reader.lastEventId).toBeDefined()
   return reader
 }
@@ -36,15 +36,15 @@ describe('C3: a replay', () => {
     await suite.fixture.write({ domain })
     await suite.session.subscribe('care://ann/new')
     const first = await opened()
-    await expect.poll(() => told(first)).toEqual(['message care://ann/new 1', 'list_changed'])
+    await expect.poll(() => messages(first)).toEqual(['message care://ann/new 1', 'list_changed'])
     await suite.fixture.write({ domain })
-    await expect.poll(() => told(first)).toHaveLength(4)
+    await expect.poll(() => messages(first)).toHaveLength(4)
     for (const when of ['running', 'restarted']) {
       if (when === 'restarted') await suite.fixture.restart()
       for (const from of [0, 1, 2, 3]) {
         const again = await opened(suite.session, ids(first)[from])
         await expect.poll(() => ids(again)).toEqual(ids(first).slice(from))
-        expect(told(again)).toEqual(told(first).slice(from))
+        expect(messages(again)).toEqual(messages(first).slice(from))
       }
     }
   })
@@ -54,10 +54,10 @@ describe('C3: a replay', () => {
     const start = live.lastEventId
     for (let count = 0; count < 20; count += 1)
       await (count % 3 === 0 ? plan(`v${count}`) : tea(`v${count}`))
-    await expect.poll(() => told(live)).toHaveLength(20)
+    await expect.poll(() => messages(live)).toHaveLength(20)
     const again = await opened(suite.session, start)
     await expect.poll(() => ids(again)).toEqual(ids(live))
-    expect(told(again)).toEqual(told(live))
+    expect(messages(again)).toEqual(messages(live))
   })
 
   it('reaches so many frames of the session, whatever others wrote; an id further behind is unknown', async () => {
@@ -70,7 +70,7 @@ describe('C3: a replay', () => {
     await tea('v2')
     await expect(loud.stream(starts)).rejects.toThrow('400')
     const heard = await opened(quiet, quietly)
-    await expect.poll(() => told(heard)).toEqual(['list_changed', `updated ${TEA}`])
+    await expect.poll(() => messages(heard)).toEqual(['list_changed', `updated ${TEA}`])
   })
 
   it('says what nobody was told of: a version that a process left durable, before a stream opens or while it stands', async () => {
@@ -78,7 +78,7 @@ describe('C3: a replay', () => {
     const reader = await opened()
     await append(1, 'tea')
     await suite.fixture.clock.advanceMsSettled(1_000)
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`, `message ${TEA} 2`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`, `message ${TEA} 2`])
   })
 
   it('of two GETs at once the newest wins, and nothing is told twice on the two or lost', async () => {
@@ -88,7 +88,7 @@ describe('C3: a replay', () => {
     const seen = new Map<string, string>()
     const note = (reader: EventReader): void => {
       for (const [at, id] of ids(reader).slice(1).entries())
-        seen.set(id ?? '', told(reader)[at] ?? '')
+        seen.set(id ?? '', messages(reader)[at] ?? '')
     }
     for (let round = 1; round <= 20; round += 1) {
       const from = last.lastEventId
@@ -100,7 +100,7 @@ describe('C3: a replay', () => {
       await expect.poll(() => [left, right].filter(({ hasEnded }) => hasEnded)).toHaveLength(1)
       note(last)
       last = left.hasEnded ? right : left
-      await expect.poll(() => told(last)).toEqual([`updated ${TEA}`])
+      await expect.poll(() => messages(last)).toEqual([`updated ${TEA}`])
       for (const reader of [left, right]) note(reader)
       expect(seen.size).toBe(round)
     }
@@ -130,15 +130,17 @@ describe('C3: REPLAY_BEYOND=newest', () => {
   it('tells what changed, once for each record, without notices, and goes on from there', async () => {
     const start = await leaveBehind()
     const resumed = await opened(suite.session, start)
-    await expect.poll(() => told(resumed)).toEqual(newest)
+    await expect.poll(() => messages(resumed)).toEqual(newest)
     await tea('v3')
-    await expect.poll(() => told(resumed).slice(4)).toEqual([`updated ${TEA}`, `message ${TEA} 3`])
+    await expect
+      .poll(() => messages(resumed).slice(4))
+      .toEqual([`updated ${TEA}`, `message ${TEA} 3`])
   })
 
   it('cut off in between, it goes on behind what was told', async () => {
     const start = await leaveBehind()
     const resumed = await opened(suite.session, start)
-    await expect.poll(() => told(resumed)).toEqual(newest)
+    await expect.poll(() => messages(resumed)).toEqual(newest)
     const again = await opened(suite.session, ids(resumed)[2])
     await expect.poll(() => again.updated).toEqual([PLAN, 'care://ann/walks'])
   })
@@ -154,7 +156,7 @@ describe('C3: REPLAY_BEYOND=newest', () => {
     await suite.session.subscribe(TEA)
     for (let count = 0; count < 9; count += 1) await tea(`v${count}`)
     const reader = await opened()
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`])
   })
 })
 
@@ -165,7 +167,7 @@ describe('C4: what a session is told', () => {
     await tea('v3')
     const reader = await opened()
     await expect
-      .poll(() => told(reader))
+      .poll(() => messages(reader))
       .toEqual([`message ${TEA} 2`, `updated ${TEA}`, `message ${TEA} 3`])
   })
 
@@ -176,11 +178,11 @@ describe('C4: what a session is told', () => {
     await tea('v2')
     await suite.session.subscribe(TEA)
     await tea('v3')
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`])
     await suite.session.result('logging/setLevel', { level: 'info' })
     const again = await opened(suite.session, start)
     await expect
-      .poll(() => told(again))
+      .poll(() => messages(again))
       .toEqual([`message ${TEA} 2`, `updated ${TEA}`, `message ${TEA} 3`])
   })
 
@@ -189,12 +191,12 @@ describe('C4: what a session is told', () => {
     await suite.session.subscribe(TEA)
     const reader = await opened()
     await tea('v2')
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`])
     await suite.session.result('resources/unsubscribe', { uri: TEA })
     await suite.session.subscribe(PLAN)
     await plan('v2')
     const again = await opened(suite.session, ids(reader)[0])
-    await expect.poll(() => told(again)).toEqual([`updated ${PLAN}`])
+    await expect.poll(() => messages(again)).toEqual([`updated ${PLAN}`])
   })
 
   it('with fewer scopes is less at once, and what comes back brings no subscription back', async () => {
@@ -205,12 +207,12 @@ describe('C4: what a session is told', () => {
     await suite.session.result('ping')
     await plan('v2')
     await tea('v2')
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`])
     suite.session.token = suite.fixture.token(BOTH)
     await suite.session.result('ping')
     await plan('v3')
     await tea('v3')
-    await expect.poll(() => told(reader)).toEqual([`updated ${TEA}`, `updated ${TEA}`])
+    await expect.poll(() => messages(reader)).toEqual([`updated ${TEA}`, `updated ${TEA}`])
   })
 })
 
@@ -219,13 +221,13 @@ describe('C30: an internal write', () => {
     const user = await suite.fixture.open(USER)
     const reader = await opened(user)
     await tea('v2')
-    await expect.poll(() => told(reader)).toEqual([`message ${TEA} 2`])
+    await expect.poll(() => messages(reader)).toEqual([`message ${TEA} 2`])
     const before = reader.lastEventId
     for (let count = 0; count < 3; count += 1) await plan(`v${count}`)
     const again = await opened(user)
     expect(ids(again)).toEqual([before])
     await suite.fixture.restart()
     expect(ids(await opened(user))).toEqual([before])
-    expect(told(reader)).toHaveLength(1)
+    expect(messages(reader)).toHaveLength(1)
   })
 })

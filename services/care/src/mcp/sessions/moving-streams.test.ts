@@ -126,7 +126,7 @@ describe.skipIf(reason !== undefined)(
     })
 
     /** What each session is due, as the rows have it: versions of what it follows, from where it began to. */
-    async function dueOf(sessionId: string): Promise<readonly string[]> {
+    async function listDue(sessionId: string): Promise<readonly string[]> {
       const { rows } = await cares.sql(`SELECT s.uri FROM care.mcp_sessions n
         JOIN care.mcp_subscriptions s ON s.session = n.number
         JOIN care.chains c ON 'care://' || c.patient || '/' || c.domain = s.uri
@@ -196,7 +196,7 @@ describe.skipIf(reason !== undefined)(
         ...movers.map(({ hearing }) => hearing),
       ]
       for (const { heard, sessionId } of hearings) {
-        const due = await dueOf(sessionId)
+        const due = await listDue(sessionId)
         await expect
           .poll(
             () => {

@@ -89,11 +89,11 @@ test.skipIf(isOnPostgres)(
     // Which begins a session anew, and reads afresh.
     await expect(open()).rejects.toThrow('404')
     await care.stop()
-    const [kept] = await withRows((rows) =>
+    const [stored] = await withRows((rows) =>
       rows.read<{ doneTo: number; place: number }>(
         'SELECT done_to AS "doneTo", place FROM event_subscriptions, mcp_judged',
       ),
     )
-    expect(kept).toEqual({ doneTo: 1, place: 4 })
+    expect(stored).toEqual({ doneTo: 1, place: 4 })
   },
 )

@@ -285,8 +285,8 @@ describe('a cancelled request', () => {
     fixture = await startMcp()
     await fixture.write({ domain: 'tea' })
     const session = await fixture.open(BOTH)
-    const held = Promise.withResolvers<{ readonly kind: 'absent' }>()
-    fixture.store.latest = () => held.promise
+    const pending = Promise.withResolvers<{ readonly kind: 'absent' }>()
+    fixture.store.latest = () => pending.promise
     const post = (message: object) =>
       fixture.request('POST', {
         token: session.token,
@@ -310,6 +310,6 @@ describe('a cancelled request', () => {
     await expect.poll(async () => (await post({ id: 'y', method: 'ping' })).status).toBe(400)
     await session.end()
     expect((await ended).status).toBe(202)
-    held.resolve({ kind: 'absent' })
+    pending.resolve({ kind: 'absent' })
   })
 })

@@ -217,7 +217,7 @@ export class SessionRegistry {
   /** Sessions that follow something, a URI or anything, and have had no stream for too long, each since when (C36). */
   silent(uri?: string): readonly { readonly session: McpSession; readonly sinceMs: number }[] {
     const beforeMs = this.#nowMs() - this.#deps.limits.silentMs
-    const following = uri === undefined ? this.all() : this.subscriptions.of(uri)
+    const following = uri === undefined ? this.all() : this.subscriptions.findSubscribers(uri)
     return [...following].flatMap((session) => {
       const { silentMs = Number.POSITIVE_INFINITY, stream, subscriptions } = session
       const isSilent = stream === undefined && subscriptions !== undefined && silentMs < beforeMs

@@ -73,7 +73,7 @@ const stalledStream = (lagBytesMax: number) => {
       taking.push(done)
     },
   })
-  const kept: Happening[] = []
+  const remaining: Happening[] = []
   const opened = new EventStream({
     session,
     epoch: 1,
@@ -85,9 +85,9 @@ const stalledStream = (lagBytesMax: number) => {
     isCoalesced: false,
     eventIds: createEventIds(Buffer.alloc(32)),
     follower: {
-      end: () => kept.at(-1)?.end ?? start,
+      end: () => remaining.at(-1)?.end ?? start,
       floor: () => start,
-      keptFrom: (from) => kept.filter(({ end }) => isBefore(from, end)),
+      keptFrom: (from) => remaining.filter(({ end }) => isBefore(from, end)),
       looks: {
         reached: start,
         isFresh: true,
@@ -107,7 +107,7 @@ const stalledStream = (lagBytesMax: number) => {
   })
   opened.open()
   const add = (authorLabel: string): void => {
-    kept.push(happeningBy(authorLabel, kept.length + 1))
+    remaining.push(happeningBy(authorLabel, remaining.length + 1))
     opened.pump()
   }
   const take = async (): Promise<void> => {

@@ -24,7 +24,7 @@ type StreamFixture = {
   /** Restarts the fixture with other options. */
   start(options: McpFixtureOptions): Promise<void>
   /** Opens a session's event stream, by default this session's. */
-  readonly stream: (of?: ClientSession, lastEventId?: string) => Promise<EventReader>
+  readonly stream: (source?: ClientSession, lastEventId?: string) => Promise<EventReader>
   /** Writes to the chain that users may read. */
   readonly tea: (value: string, over?: Partial<NewRecord>) => Written
   /** Writes to the chain that only assistants may read. */

@@ -39,14 +39,14 @@ export class SubscriptionIndex<Each extends Follower> {
     for (const [uri, since] of subscriptions) this.add(follower, uri, since)
   }
 
-  of(uri: string): ReadonlySet<Each> {
+  findSubscribers(uri: string): ReadonlySet<Each> {
     return this.#byUri.get(uri) ?? NOBODY
   }
 
   /** Those that followed a URI when the version of a place was written. */
   countBefore(uri: string, place: number): number {
     let count = 0
-    for (const follower of this.of(uri)) {
+    for (const follower of this.findSubscribers(uri)) {
       const isGone = follower.isOver?.() === true
       const since = follower.subscriptions?.get(uri) ?? Number.POSITIVE_INFINITY
       if (!isGone && since <= place) count += 1

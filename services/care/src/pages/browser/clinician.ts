@@ -64,31 +64,31 @@ function typedFields(): WriteFields {
   }
 }
 
-const fieldOf = (name: string): HTMLElement | null => form.querySelector(`[name="${name}"]`)
+const findField = (name: string): HTMLElement | null => form.querySelector(`[name="${name}"]`)
 
 /** A field loses its red mark as soon as it is corrected, not at the next attempt. */
 function clearMended(name: string | null): void {
   const shown = SHOWN_NAMES.find((known) => known === name)
-  if (shown === undefined || !fieldOf(shown)?.hasAttribute('aria-invalid')) return
+  if (shown === undefined || !findField(shown)?.hasAttribute('aria-invalid')) return
   const check = checkFields(typedFields(), Date.now())
   const problems: Problems = check.kind === 'refused' ? check.problems : {}
   const isOpen = shown === 'secret' ? secret.value === '' : problems[shown] !== undefined
   if (isOpen) return
   put(`${shown}-problem`, '')
-  fieldOf(shown)?.removeAttribute('aria-invalid')
+  findField(shown)?.removeAttribute('aria-invalid')
 }
 
 function showProblems(problems: Problems): void {
   for (const name of SHOWN_NAMES) {
     put(`${name}-problem`, problems[name] ?? '')
-    if (problems[name] === undefined) fieldOf(name)?.removeAttribute('aria-invalid')
-    else fieldOf(name)?.setAttribute('aria-invalid', 'true')
+    if (problems[name] === undefined) findField(name)?.removeAttribute('aria-invalid')
+    else findField(name)?.setAttribute('aria-invalid', 'true')
   }
   const first = SHOWN_NAMES.find((name) => problems[name] !== undefined)
   if (first === undefined) return
-  const folded = fieldOf(first)?.closest('details')
+  const folded = findField(first)?.closest('details')
   if (folded) folded.open = true
-  fieldOf(first)?.focus()
+  findField(first)?.focus()
 }
 
 function showDraft(): void {

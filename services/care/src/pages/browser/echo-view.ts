@@ -7,7 +7,7 @@ import { saidBy } from '../../domain/retraction.ts'
 import { elementText } from '../../wire/text-of-others.ts'
 import { ageLine, paperLine } from './age-line.ts'
 import type { RecordChange } from './follow-records.ts'
-import { aroundAttributes, chainOf, type ShownRecord, valueAttributes } from './read-record.ts'
+import { aroundAttributes, readChain, type ShownRecord, valueAttributes } from './read-record.ts'
 import { clinicTime, localeOfPage, word } from './words.ts'
 
 type ToAnnounce = Extract<RecordChange, { kind: 'correction' | 'confirmed' | 'new' | 'withdrawn' }>
@@ -30,8 +30,8 @@ function arrivalText(writtenAt: string): string {
 }
 
 /** Whose record it is, and its topic. */
-const namesOf = (uri: string): { readonly patient: string; readonly domain: string } =>
-  chainOf(uri) ?? { patient: uri, domain: '' }
+const readNames = (uri: string): { readonly patient: string; readonly domain: string } =>
+  readChain(uri) ?? { patient: uri, domain: '' }
 
 const name = (text: string): HTMLElement => element('span', { class: 'name' }, elementText(text))
 
@@ -54,7 +54,7 @@ function putOnTop(uri: string, kind: string, parts: readonly HTMLElement[]): voi
 
 export function announce(change: ToAnnounce): void {
   const { record, kind } = change
-  const { patient, domain } = namesOf(record.uri)
+  const { patient, domain } = readNames(record.uri)
   const title = element(
     'p',
     { class: 'which' },
@@ -99,7 +99,7 @@ function takenBack({ record, previous }: Extract<ToAnnounce, { readonly previous
 
 /** Says that a record must no longer be spoken. */
 export function announceGone({ uri, kind }: Gone): void {
-  const { patient, domain } = namesOf(uri)
+  const { patient, domain } = readNames(uri)
   const names = name(`${patient} · ${domain} `)
   putOnTop(uri, kind, [element('p', { class: 'note bad' }, names, word(kind))])
   put('arrival', '')
@@ -112,7 +112,7 @@ function recordCard(record: ShownRecord): HTMLElement {
     element(
       'p',
       { class: 'title' },
-      element('strong', { class: 'name' }, elementText(namesOf(record.uri).domain)),
+      element('strong', { class: 'name' }, elementText(readNames(record.uri).domain)),
       element('span', { class: 'faint' }, word('version', { version: record.version })),
     ),
     said('p', 'said', record),
@@ -121,7 +121,7 @@ function recordCard(record: ShownRecord): HTMLElement {
   )
 }
 
-const cardOf = (uri: string): Element | undefined =>
+const findCard = (uri: string): Element | undefined =>
   [...document.querySelectorAll('#records li')].find(
     (card) => card.getAttribute('data-uri') === uri,
   )
@@ -152,7 +152,7 @@ export function showOnPaper(asOf: string): void {
     if (place.textContent !== words) place.textContent = words
 }
 
-function listOf(patient: string): Element {
+function findList(patient: string): Element {
   const groups = pageElement('records')
   const found = [...groups.children].find((node) => node.getAttribute('data-patient') === patient)
   const known = found?.querySelector('ul')
@@ -177,14 +177,14 @@ function listOf(patient: string): Element {
 export function showRecord(record: ShownRecord, isChange: boolean): void {
   const card = recordCard(record)
   if (isChange) card.classList.add('changed')
-  const old = cardOf(record.uri)
-  if (old === undefined) insertInOrder(listOf(namesOf(record.uri).patient), card, 'data-uri')
+  const old = findCard(record.uri)
+  if (old === undefined) insertInOrder(findList(readNames(record.uri).patient), card, 'data-uri')
   // Unchanged text is left alone: somebody may be reading or selecting it.
   else if (isChange || old.textContent !== card.textContent) old.replaceWith(card)
 }
 
 export function removeRecord(uri: string): void {
-  const card = cardOf(uri)
+  const card = findCard(uri)
   const list = card?.parentElement
   card?.remove()
   if (list?.childElementCount === 0) list.closest('.patient')?.remove()

@@ -4,7 +4,7 @@
  */
 import { retractionSentence } from '../../domain/retraction.ts'
 import type { McpNotification, McpSession } from './mcp-session.ts'
-import { chainOf, readRecord, type ShownRecord } from './read-record.ts'
+import { readChain, readRecord, type ShownRecord } from './read-record.ts'
 
 export type RecordChange =
   | { readonly kind: 'first'; readonly record: ShownRecord }
@@ -34,7 +34,7 @@ async function forEachAtOnce<Item>(
   await Promise.all(runners)
 }
 
-const mayBeSaid = (uri: string): boolean => chainOf(uri)?.audience === 'user'
+const mayBeSaid = (uri: string): boolean => readChain(uri)?.audience === 'user'
 
 /** The URIs of the speakable records that the session may list, all of them or up to the limit. */
 async function listChains(session: McpSession) {

@@ -48,7 +48,7 @@ export function signInFacts(): SignInFacts {
   return facts === '' ? { resource: '', issuers: [] } : JSON.parse(facts)
 }
 
-const hostOf = (place: Place): string => new URL(place.issuer).host
+const issuerHost = (place: Place): string => new URL(place.issuer).host
 const returnAddress = (): string => location.origin + location.pathname
 
 const base64url = (bytes: Uint8Array): string =>
@@ -66,7 +66,7 @@ async function ask(place: Place, address: string, init: Omit<RequestInit, 'signa
     return { isGood: answer.ok, body }
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
-    throw new SignInFailed(word('issuerSilent', { host: hostOf(place) }))
+    throw new SignInFailed(word('issuerSilent', { host: issuerHost(place) }))
   }
 }
 
@@ -85,13 +85,13 @@ async function readMetadata(place: Place): Promise<Metadata> {
     const { body, isGood } = await ask(place, address)
     if (isGood && body['issuer'] === place.issuer) return body
   }
-  throw new SignInFailed(word('issuerSaysNothing', { host: hostOf(place) }))
+  throw new SignInFailed(word('issuerSaysNothing', { host: issuerHost(place) }))
 }
 
 /** Its client id: the configured one, or one that the issuer gives whoever registers. */
 async function clientIdAt(place: Place, { registration_endpoint }: Metadata): Promise<string> {
   if (place.clientId !== undefined) return place.clientId
-  const unknown = word('pageUnknown', { host: hostOf(place) })
+  const unknown = word('pageUnknown', { host: issuerHost(place) })
   if (registration_endpoint === undefined) throw new SignInFailed(unknown)
   const { body } = await ask(place, registration_endpoint, {
     method: 'POST',
@@ -109,7 +109,7 @@ async function clientIdAt(place: Place, { registration_endpoint }: Metadata): Pr
   throw new SignInFailed(unknown)
 }
 
-const challengeOf = async (verifier: string): Promise<string> =>
+const deriveChallenge = async (verifier: string): Promise<string> =>
   base64url(
     new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))),
   )
@@ -120,19 +120,19 @@ async function leaveFor(place: Place, scopes: readonly string[]): Promise<void> 
   const { authorization_endpoint = '', token_endpoint: tokenEndpoint = '' } = metadata
   // The page's policy lets it talk to the issuer's own origin alone.
   if (!tokenEndpoint.startsWith(`${new URL(place.issuer).origin}/`))
-    throw new SignInFailed(word('tokensElsewhere', { host: hostOf(place) }))
+    throw new SignInFailed(word('tokensElsewhere', { host: issuerHost(place) }))
   const [state, verifier] = [draw(), draw()]
   const clientId = await clientIdAt(place, metadata)
   const to = new URL(authorization_endpoint)
   if (!/^https?:$/.test(to.protocol))
-    throw new SignInFailed(word('noSignInPage', { host: hostOf(place) }))
+    throw new SignInFailed(word('noSignInPage', { host: issuerHost(place) }))
   const request = {
     response_type: 'code',
     client_id: clientId,
     redirect_uri: returnAddress(),
     scope: (place.scopes === undefined ? scopes : namesFor(scopes, place.scopes)).join(' '),
     state,
-    code_challenge: await challengeOf(verifier),
+    code_challenge: await deriveChallenge(verifier),
     code_challenge_method: 'S256',
     ...resourceFor(place),
   }
@@ -165,7 +165,7 @@ async function redeem(answer: URLSearchParams): Promise<string> {
   if (issuer === null ? saysIssuer : issuer !== place.issuer)
     throw new SignInFailed(word('otherIssuer'))
   const code = answer.get('code')
-  if (code === null) throw new SignInFailed(endedWords(hostOf(place), answer.get('error')))
+  if (code === null) throw new SignInFailed(endedWords(issuerHost(place), answer.get('error')))
   const { body } = await ask(place, tokenEndpoint, {
     method: 'POST',
     body: new URLSearchParams({
@@ -180,7 +180,7 @@ async function redeem(answer: URLSearchParams): Promise<string> {
   const { access_token: token, error } = body
   if (typeof token === 'string') return token
   const why = typeof error === 'string' ? error : '?'
-  throw new SignInFailed(word('noToken', { host: hostOf(place), error: why }))
+  throw new SignInFailed(word('noToken', { host: issuerHost(place), error: why }))
 }
 
 const whyFailed = (error: unknown): string => {

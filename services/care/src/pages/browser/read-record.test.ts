@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
 import { chainUri } from '../../wire/record-uri.ts'
-import { chainOf } from './read-record.ts'
+import { readChain } from './read-record.ts'
 
 it('C7: reads the chain from a URI', () => {
   const slot = { patient: 'a b', domain: 'é', audience: 'assistant' } as const
-  expect(chainOf(chainUri(slot))).toEqual(slot)
+  expect(readChain(chainUri(slot))).toEqual(slot)
 })
 
 it.each(['care://a/b/1', 'care://a/b/1/audio', 'ui://care/echo', 'care://a', 'care://a/%zz', ''])(
   '%j names no chain',
   (uri) => {
-    expect(chainOf(uri)).toBeUndefined()
+    expect(readChain(uri)).toBeUndefined()
   },
 )

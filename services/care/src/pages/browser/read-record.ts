@@ -65,7 +65,7 @@ export const areNamesPrivate = (): boolean => pageFact('verify-names') === 'priv
 export const serviceName = (): string => pageFact('service-name')
 
 /** The chain that a URI names; undefined for the URI of a version, of audio or of anything else. */
-export function chainOf(uri: string): ChainSlot | undefined {
+export function readChain(uri: string): ChainSlot | undefined {
   const read = parseRecordUri(uri)
   return read?.version === undefined ? read?.slot : undefined
 }
@@ -139,7 +139,7 @@ export async function readKnownSlots(token: string): Promise<readonly ChainSlot[
     const answer = await fetchInTime('/verify', { headers })
     if (!answer.ok) return []
     const { chains }: VerifyPayload = await answer.json()
-    return chains.map(({ uri }) => chainOf(uri)).filter((slot) => slot !== undefined)
+    return chains.map(({ uri }) => readChain(uri)).filter((slot) => slot !== undefined)
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error
     return []

@@ -11,22 +11,22 @@ import {
 } from '@tallystick/service-kit/browser'
 import { elementText } from '../../wire/text-of-others.ts'
 import type { SilentSession, UnheardAnswer, UnheardCorrection } from '../../wire/unheard.ts'
-import { chainOf } from './read-record.ts'
+import { readChain } from './read-record.ts'
 import { nameOfPrincipal } from './sign-in.ts'
 import { clinicTime, countWord, timeText, word, wordAround } from './words.ts'
 
 /** How often it asks: an alert is about minutes. */
 const ASK_MS = 60_000
 
-const timeOf = (since: string): HTMLElement =>
+const showTime = (since: string): HTMLElement =>
   element('time', { datetime: since }, clinicTime(since))
 
 const bdi = (text: string): HTMLElement => element('bdi', {}, elementText(text))
 
 /** Since when it is so, of which record. */
 function placesFor(uri: string, since: string) {
-  const { domain = uri, patient = '' } = chainOf(uri) ?? {}
-  return { domain: bdi(domain), patient: bdi(patient), time: timeOf(since) }
+  const { domain = uri, patient = '' } = readChain(uri) ?? {}
+  return { domain: bdi(domain), patient: bdi(patient), time: showTime(since) }
 }
 
 const unheardItem = ({ uri, since }: UnheardCorrection): HTMLElement =>
@@ -60,13 +60,13 @@ function showLists(found: UnheardAnswer | undefined): void {
 }
 
 /** Shows them for the token that the page has at the time. */
-export function showUnheard(tokenOf: () => string): { ask(): Promise<void> } {
+export function showUnheard(readToken: () => string): { ask(): Promise<void> } {
   let timer: ReturnType<typeof setTimeout> | undefined
   let knownMs: number | undefined
   const once = async (): Promise<void> => {
     clearTimeout(timer)
     timer = setTimeout(() => void once(), ASK_MS)
-    const token = tokenOf()
+    const token = readToken()
     const found = token === '' ? undefined : await ask(token)
     pageElement('unheard-unknown').hidden = typeof found !== 'string'
     if (typeof found === 'string') {

@@ -62,11 +62,11 @@ describe('ready', () => {
   })
 
   it('C37: a language is sent if one is chosen', () => {
-    const bodyOf = (outcome: ReturnType<typeof check>): unknown =>
+    const readBody = (outcome: ReturnType<typeof check>): unknown =>
       outcome.kind === 'ready' && JSON.parse(outcome.body)
-    expect(bodyOf(check({ language: 'de' }))).toMatchObject({ language: 'de' })
-    expect(bodyOf(check({}))).not.toHaveProperty('language')
-    expect(bodyOf(check({}))).toHaveProperty('value')
+    expect(readBody(check({ language: 'de' }))).toMatchObject({ language: 'de' })
+    expect(readBody(check({}))).not.toHaveProperty('language')
+    expect(readBody(check({}))).toHaveProperty('value')
   })
 
   it('a review date is sent with its zone, a priority as a number', () => {

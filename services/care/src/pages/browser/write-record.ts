@@ -106,7 +106,7 @@ function textProblem(
   if (hasLoneSurrogate(text)) return word('halfCharacter')
   if (name === 'value') return isWritableValue(text) ? undefined : word('controlCharacter')
   if (!isWritableLine(text)) return word('notOneLine')
-  if (bytesOf(text).length > TEXT_BYTES_MAX) return word('tooLong', { max: TEXT_BYTES_MAX })
+  if (toBytes(text).length > TEXT_BYTES_MAX) return word('tooLong', { max: TEXT_BYTES_MAX })
   if (name === 'authorId' || name === 'authorLabel')
     return text === '' || isSeen(text) ? undefined : word('notOneLine')
   if (!isRecordName(text)) return word('noSlash')
@@ -175,7 +175,7 @@ export function checkFields(typed: WriteFields, nowMs: number, act: WriteAct = {
   const problems = findProblems(fields, nowMs, act)
   if (Object.keys(problems).length > 0) return refuse(problems)
   const body = writeBody(fields, act)
-  const bytes = bytesOf(body).length
+  const bytes = toBytes(body).length
   if (bytes <= WRITE_BODY_BYTES_MAX) return { kind: 'ready' as const, body }
   const max = WRITE_BODY_BYTES_MAX
   return refuse({ value: countWord('bodyTooLong', bytes - max, { max }) })
@@ -184,7 +184,7 @@ export function checkFields(typed: WriteFields, nowMs: number, act: WriteAct = {
 /** Whether this page can sign: browsers offer WebCrypto only on https and on the local machine's own address. */
 export const canSign = (): boolean => globalThis.crypto?.subtle !== undefined
 
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+const toBytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 /**
  * Signs a write: lower-case hex of HMAC-SHA256 over the bytes `<timestamp>.<raw body>`; the key is the UTF-8 bytes of the
@@ -197,8 +197,8 @@ export async function signWrite(write: {
 }): Promise<string> {
   const { body, timestamp, secret } = write
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
-  const key = await crypto.subtle.importKey('raw', bytesOf(secret), algorithm, false, ['sign'])
-  const mac = await crypto.subtle.sign('HMAC', key, bytesOf(`${timestamp}.${body}`))
+  const key = await crypto.subtle.importKey('raw', toBytes(secret), algorithm, false, ['sign'])
+  const mac = await crypto.subtle.sign('HMAC', key, toBytes(`${timestamp}.${body}`))
   return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 

@@ -31,7 +31,7 @@ const golden = JSON.parse(
 ) as Golden
 
 /** A slate with the vector's CLVs: each pick is on its own match, whose book has no margin unless only one price is recorded. */
-async function slateOf(vector: Golden['sharp'][number], basis: 'fair' | 'price' = 'fair') {
+async function makeSlate(vector: Golden['sharp'][number], basis: 'fair' | 'price' = 'fair') {
   const { store, grader } = createGraderFixture()
   const picks = []
   for (const [index, odds] of vector.odds.entries()) {
@@ -55,7 +55,7 @@ async function slateOf(vector: Golden['sharp'][number], basis: 'fair' | 'price' 
 }
 
 test.each(golden.sharp)('golden: $name', async (vector) => {
-  const audit = await slateOf(vector)
+  const audit = await makeSlate(vector)
   expect(audit.sharp_score?.value).toBeCloseTo(Number(vector.sharp_score), 5)
   expect(audit.sharp_score?.edge).toBeCloseTo(Number(vector.edge), 8)
   expect(audit.sharp_score?.p_edge_positive).toBeCloseTo(Number(vector.p_edge_positive), 7)
@@ -101,7 +101,7 @@ describe('golden, from an independent implementation: a slate of 24 picks on 11 
 test('G16: a slate without fair closes has no Sharp Score, but a second figure that says so', async () => {
   const [vector] = golden.sharp
   if (vector === undefined) throw new Error('no vector')
-  const audit = await slateOf(vector, 'price')
+  const audit = await makeSlate(vector, 'price')
   expect(audit.sharp_score).toBeNull()
   expect(audit.second_score?.value).toBeCloseTo(Number(vector.sharp_score), 5)
   expect(audit.second_score?.label).toMatch(/without a fair close/)
@@ -111,7 +111,7 @@ test('G16: a slate without fair closes has no Sharp Score, but a second figure t
 test('G5: raw ROI with flat stakes beside the Sharp Score: +12 % on the scoreboard, bad prices underneath', async () => {
   const [vector] = golden.sharp
   if (vector === undefined) throw new Error('no vector')
-  const audit = await slateOf(vector)
+  const audit = await makeSlate(vector)
   expect(audit.record).toMatchObject({ won: 3, lost: 2, pending: 0 })
   expect(audit.raw_roi).toMatchObject({ staked: 5 })
   expect(audit.raw_roi.pct).toBeCloseTo(0.12, 9)

@@ -43,7 +43,7 @@ async function ledger() {
 const COLUMNS = 'Date,League,Home,Away,Market,Selection,Odds'
 const ARSENAL = '2026-06-01,EPL,Arsenal,Chelsea,1X2,Arsenal,2.2'
 
-function picksOf(header: string, rows: readonly string[]) {
+function readPicksFor(header: string, rows: readonly string[]) {
   const csv = [`${COLUMNS}${header}`, ...rows].join('\n')
   const read = readPicks({ csv }, DEFAULT_GRADE_OPTIONS)
   if (read.kind === 'unreadable') throw new Error(read.issues[0]?.expected)
@@ -54,9 +54,9 @@ function picksOf(header: string, rows: readonly string[]) {
 }
 
 /** An audit as its page gets it. */
-async function auditOf(header: string, rows: readonly string[]): Promise<AuditAnswer> {
+async function makeAudit(header: string, rows: readonly string[]): Promise<AuditAnswer> {
   const { grader } = await ledger()
-  const audit = await grader.audit({ picks: picksOf(header, rows) })
+  const audit = await grader.audit({ picks: readPicksFor(header, rows) })
   const sent = auditAnswerSchema.parse(JSON.parse(JSON.stringify(audit)))
   expect(checkSums(sent).filter(({ holds }) => !holds)).toEqual([])
   return sent
@@ -99,7 +99,7 @@ describe('G22: a record’s own columns are compared with the ledger', () => {
     ],
     ['a profit by the ledger’s result', ',Stake,Profit', `${ARSENAL},10,-10`, ['profit']],
   ] as const)('%s: %s', async ([, header, row, kinds]) => {
-    const { findings, picks } = await auditOf(header, [row])
+    const { findings, picks } = await makeAudit(header, [row])
     expect(findings.map(({ kind }) => kind)).toEqual(kinds)
     expect(picks[0]?.outcome).toBe('GRADED')
   })
@@ -108,14 +108,14 @@ describe('G22: a record’s own columns are compared with the ledger', () => {
     const { grader } = await ledger()
     const results = ['W', 'L', 'P', 'void', 'hw', '??', '']
     const numbers = fc.constantFrom('10', '-10', '0', '$1,250.00', '1.01', '99', 'n/a', '')
-    const [plain] = (await grader.audit({ picks: picksOf('', [ARSENAL]) })).picks
+    const [plain] = (await grader.audit({ picks: readPicksFor('', [ARSENAL]) })).picks
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...results),
         fc.array(numbers, { minLength: 3, maxLength: 3 }),
         async (result, [stake = '', profit = '', closing = '']) => {
           const row = `${ARSENAL},${[result, `"${stake}"`, `"${profit}"`, closing].join()}`
-          const picks = picksOf(',Result,Stake,Profit,Closing Odds', [row])
+          const picks = readPicksFor(',Result,Stake,Profit,Closing Odds', [row])
           const [card] = (await grader.audit({ picks })).picks
           expect(card).toEqual({ ...plain, pick: { ...plain?.pick, own: card?.pick.own } })
         },
@@ -141,7 +141,7 @@ describe('G16: an audit by groups and by stakes, beside the flat figures', async
     '2026-06-01,EPL,Arsenal,Chelsea,Over/Under 2.5,Over 2.5,1.95,,bet365',
     '2026-06-02,EPL,Liverpool,Fulham,1X2,Liverpool,2.1,20,bet365',
   ]
-  const audit = await auditOf(',Stake,Bookmaker', rows)
+  const audit = await makeAudit(',Stake,Bookmaker', rows)
 
   test('stakes weigh the second figures alone; both are of the ledger’s results', async () => {
     expect(audit.raw_roi).toMatchObject({ staked: 3, events: 1 })
@@ -151,7 +151,7 @@ describe('G16: an audit by groups and by stakes, beside the flat figures', async
     expect(audit.by_stake?.pct).toBeCloseTo(26 / 40, 12)
     expect((await auditWithout()).by_stake).toBeNull()
   })
-  const auditWithout = () => auditOf('', [ARSENAL])
+  const auditWithout = () => makeAudit('', [ARSENAL])
 
   test('by sport, market, book, month and odds', () => {
     const names = Object.fromEntries(
@@ -195,7 +195,7 @@ describe('G16: an audit by groups and by stakes, beside the flat figures', async
 
 describe('G14: a free look tells a wrong closing price, and gives no hidden price away', async () => {
   const { grader } = await ledger()
-  const [pick] = picksOf('', [ARSENAL])
+  const [pick] = readPicksFor('', [ARSENAL])
   if (pick === undefined) throw new Error('no pick')
   const [priced] = await grader.preview([pick])
   if (priced === undefined) throw new Error('no card')

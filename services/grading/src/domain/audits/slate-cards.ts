@@ -60,7 +60,7 @@ function createForest() {
     return root
   }
   return {
-    rootOf: findRoot,
+    rootFor: findRoot,
     link: (first: string, second: string): void => {
       const [left, right] = [findRoot(first), findRoot(second)]
       if (left !== right) parents.set(left, right)
@@ -96,7 +96,7 @@ export function slateCards(cards: readonly Card[]): readonly SlateCard[] {
     const { pick, scoreboard, taken } = card
     return {
       card,
-      event: forest.rootOf(first),
+      event: forest.rootFor(first),
       market: bookName(card),
       selection: pick.selection,
       odds: taken?.pays ?? taken?.odds ?? Number.NaN,

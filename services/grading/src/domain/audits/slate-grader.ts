@@ -32,7 +32,7 @@ export type AuditRequest = {
 
 type Parts = {
   readonly store: LedgerReader
-  readonly figuresOf: ReturnType<typeof createCardFigures>
+  readonly figureCard: ReturnType<typeof createCardFigures>
   readonly prepare: typeof prepareSelection
 }
 
@@ -44,9 +44,12 @@ type Request = {
   readonly nowSeconds: number | undefined
 }
 
-const openRequest = async ({ store, figuresOf }: Parts, nowSeconds?: number): Promise<Request> => ({
+const openRequest = async (
+  { store, figureCard }: Parts,
+  nowSeconds?: number,
+): Promise<Request> => ({
   names: new Map(),
-  figures: figuresOf(await store.truth()),
+  figures: figureCard(await store.truth()),
   nowSeconds,
 })
 
@@ -146,8 +149,8 @@ export type SlateGrader = ReturnType<typeof createSlateGrader>
 
 /** Every method throws GradingStoreUnavailable if the store fails. */
 export function createSlateGrader(store: LedgerReader) {
-  const figuresOf = createCardFigures()
-  const parts: Parts = { store, figuresOf, prepare: createPreparedSelections() }
+  const figuresFor = createCardFigures()
+  const parts: Parts = { store, figureCard: figuresFor, prepare: createPreparedSelections() }
   return {
     /** A pick's card as of a moment, Unix seconds; without one, whether it came late is not looked at. */
     cardOfOne: (pick: AskedPick, nowSeconds?: number): Promise<Card> =>

@@ -44,12 +44,12 @@ async function audited() {
   const unknown = samplePick({ market: 'soccer/none/1x2/ft' })
   const answer = await grader.audit({ picks: [home, away, quarter, parlay, unknown] })
   const audit = JSON.parse(JSON.stringify(answer)) as AuditAnswer
-  const entryOf = async (seq: number): Promise<PublicEntry> => {
+  const makeEntry = async (seq: number): Promise<PublicEntry> => {
     const entry = await grader.publicEntry(seq)
     if (entry === undefined) throw new Error('the ledger lacks an entry')
     return JSON.parse(JSON.stringify(entry))
   }
-  return { audit, entryOf }
+  return { audit, makeEntryFor: makeEntry }
 }
 
 test('G5: an audit’s figures are what its cards add up to; one changed figure is found', async () => {
@@ -64,10 +64,10 @@ test('G5: an audit’s figures are what its cards add up to; one changed figure 
 })
 
 test('every closing price of an audit is in the entry that its card names: halves and legs too, hidden ones said so', async () => {
-  const { audit, entryOf } = await audited()
+  const { audit, makeEntryFor } = await audited()
   const outcomes = await Promise.all(
     namedEntries(audit).map(async ({ seq, cards }) => {
-      const entry = await entryOf(seq)
+      const entry = await makeEntryFor(seq)
       return cards.map((close) => checkClose(close, entry))
     }),
   )
@@ -82,11 +82,11 @@ test('every closing price of an audit is in the entry that its card names: halve
 })
 
 test('an attack: a card with another price, or with the hash of another entry, fails', async () => {
-  const { audit, entryOf } = await audited()
+  const { audit, makeEntryFor: makeEntryHere } = await audited()
   const [first] = namedEntries(audit)
   const [close] = first?.cards ?? []
   if (first === undefined || close === undefined) throw new Error('the audit has no close')
-  const entry = await entryOf(first.seq)
+  const entry = await makeEntryHere(first.seq)
   expect(checkClose({ ...close, odds: 9 }, entry)).toBe('fails')
   expect(checkClose({ ...close, book: 'other' }, entry)).toBe('fails')
   expect(checkClose({ ...close, record: { ...close.record, hash: '00' } }, entry)).toBe('fails')

@@ -41,7 +41,7 @@ describe('the verdict on a column', () => {
 const COLUMN = { population: 'mechanical', basis: 'fair', scope: 'all' } as const
 
 /** Events of one pick each, alternately won and lost by as much around the mean that its value is given. */
-function columnOf(
+function makeColumn(
   bands: readonly (readonly [band: SettledRow['band'], value: number, mean: number])[],
 ) {
   const truth = emptyTruth()
@@ -63,7 +63,7 @@ function columnOf(
 
 test('attack: six small gaps that no line shows, and none of which stands out alone, are called calibrated', () => {
   const gap = 0.0165
-  const column = columnOf([
+  const column = makeColumn([
     ['A+', 0.1, 0.1 + gap],
     ['A', 0.06, 0.06 - gap],
     ['B', 0.02, 0.02 - gap],
@@ -77,7 +77,7 @@ test('attack: six small gaps that no line shows, and none of which stands out al
 })
 
 test('attack: an error that is rounded up for publication hides a departure', () => {
-  const column = columnOf([
+  const column = makeColumn([
     ['A+', 0.6, 0.6 + 0.0195],
     ['F', -0.6, -0.6 - 0.0195],
   ])
@@ -92,7 +92,7 @@ test('attack: an error that is rounded up for publication hides a departure', ()
 })
 
 test('a low sample is one with a wide interval, however many its picks', () => {
-  const wide = columnOf([['A', 0.05, 0.05]]).bands[1]
+  const wide = makeColumn([['A', 0.05, 0.05]]).bands[1]
   expect(wide).toMatchObject({ n: 3_000, low_sample: false })
   expect(wide?.roi_ci95?.map((end) => Math.round((end - 0.05) * 1_000))).toEqual([-18, 18])
   const truth = emptyTruth()

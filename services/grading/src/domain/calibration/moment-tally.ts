@@ -70,14 +70,14 @@ export class MomentTally {
       // Most events have picks in few bands.
       if (value === 0) continue
       sums[i] = (sums[i] as number) + value
-      const row = this.#placeOf(i, 0)
+      const row = this.#findPlace(i, 0)
       for (let j = i; j < used; j += 1)
         sums[row + j] = (sums[row + j] as number) + value * (digits[j] as number)
     }
   }
 
   /** Where the products of two digits are summed, the earlier first. */
-  #placeOf(i: number, j: number): number {
+  #findPlace(i: number, j: number): number {
     const digits = this.#digits.length
     return digits + i * digits - (i * (i + 1)) / 2 + j
   }
@@ -101,7 +101,7 @@ export class MomentTally {
   #carry(): void {
     const quantities = this.event.length
     const sum = (place: number): bigint => BigInt(this.#sums[place] as number)
-    const product = (i: number, j: number): bigint => sum(this.#placeOf(i, j))
+    const product = (i: number, j: number): bigint => sum(this.#findPlace(i, j))
     let place = quantities
     for (let i = 0; i < quantities; i += 1) {
       const high = quantities + i

@@ -131,8 +131,8 @@ function studyClosing(
   scope: string,
   events: readonly EventSums[],
 ): ReferenceStudy['closing'][number] {
-  const eventMean = (sumOf: (event: EventSums) => number) =>
-    clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: sumOf(event) }))))
+  const eventMean = (addUp: (event: EventSums) => number) =>
+    clusterInterval(clusterTotals(events.map((event) => ({ ...event, sum: addUp(event) }))))
   const roi = eventMean(({ returned }) => returned)
   const gap = eventMean(({ promised, returned }) => returned - promised)
   const n = events.reduce((sum, { count }) => sum + count, 0)

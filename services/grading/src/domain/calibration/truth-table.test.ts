@@ -30,11 +30,11 @@ import {
 const price = fc.integer({ min: 150, max: 600 }).map((hundredths) => String(hundredths / 100))
 const odds = fc.record({ home: price, draw: price, away: price })
 const goals = fc.integer({ min: 0, max: 3 })
-const eventOf = (index: number) => sampleEvent({ path: `soccer/match-${index}` })
+const makeEvent = (index: number) => sampleEvent({ path: `soccer/match-${index}` })
 
 const observation: fc.Arbitrary<Observation> = fc
   .record({
-    event: fc.integer({ min: 0, max: 2 }).map(eventOf),
+    event: fc.integer({ min: 0, max: 2 }).map(makeEvent),
     startMoved: fc.constantFrom(0, 0, 0, -90_000, 600),
     early: fc.option(odds, { nil: undefined }),
     close: fc.option(odds, { nil: undefined }),
@@ -82,7 +82,7 @@ const step = fc.oneof(
 const isResult = ({ outcomes }: Observation): boolean => outcomes.length > 0
 
 /** The table of a ledger after these, in order. */
-const tableOf = async (arriving: readonly Observation[]) => {
+const makeTable = async (arriving: readonly Observation[]) => {
   const { store } = createGraderFixture()
   for (const each of arriving) await store.ingest(sampleBatch([each]))
   expect(await store.verify()).toMatchObject({ kind: 'intact' })
@@ -97,7 +97,7 @@ describe('truth table', () => {
         for (const each of steps) {
           if (each.kind === 'observe') await store.ingest(sampleBatch([each.value]))
           else {
-            const { path } = eventOf(each.event)
+            const { path } = makeEvent(each.event)
             const pick = samplePick({
               market: `${path}/1x2/ft`,
               selection: each.selection,
@@ -113,7 +113,7 @@ describe('truth table', () => {
   })
 
   const parts = [0, 1, 2].flatMap((index): readonly Observation[] => {
-    const event = eventOf(index)
+    const event = makeEvent(index)
     const shaped = (over: Partial<Observation>) => sampleObservation({ event, ...over })
     const earlyAt = (hours: number, home: string) =>
       shaped({
@@ -136,7 +136,7 @@ describe('truth table', () => {
   const [results, before] = [parts.filter(isResult), parts.filter((part) => !isResult(part))]
 
   test('prices and closes in every order of arrival, then results, some twice: one table', async () => {
-    const expected = await tableOf(parts)
+    const expected = await makeTable(parts)
     const orders = fc.tuple(
       fc.shuffledSubarray(before, { minLength: before.length }),
       fc.shuffledSubarray(results, { minLength: results.length }),
@@ -144,7 +144,7 @@ describe('truth table', () => {
     )
     await fc.assert(
       fc.asyncProperty(orders, async ([prices, settled, again]) => {
-        const table = await tableOf([...prices, ...settled, ...again])
+        const table = await makeTable([...prices, ...settled, ...again])
         expect(sameTruth(table, expected)).toBe(true)
       }),
       { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 1_000 : 40 },
@@ -152,13 +152,13 @@ describe('truth table', () => {
   })
 
   test('G15: whatever prices come after the results, the table stays', async () => {
-    const expected = await tableOf([
+    const expected = await makeTable([
       ...results,
       ...before.filter(({ closes }) => closes.length > 0),
     ])
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(before, { minLength: before.length }), async (late) => {
-        expect(sameTruth(await tableOf([...results, ...late]), expected)).toBe(true)
+        expect(sameTruth(await makeTable([...results, ...late]), expected)).toBe(true)
       }),
       { numRuns: process.env['TALLYSTICK_LONG'] === '1' ? 500 : 20 },
     )
@@ -181,13 +181,13 @@ describe('truth table', () => {
         fc.array(fc.array(row, { maxLength: 5 }), { maxLength: 12 }),
         fc.array(fc.nat()),
         (events, order) => {
-          const [all, kept] = [emptyTruth(), emptyTruth()]
+          const [all, stored] = [emptyTruth(), emptyTruth()]
           for (const rows of events) countEvent(all, rows, 1)
           const gone = new Set(order.map((place) => place % Math.max(1, events.length)))
           for (const place of gone) countEvent(all, events[place] ?? [], -1)
           for (const [place, rows] of events.entries())
-            if (!gone.has(place)) countEvent(kept, rows, 1)
-          expect(sameTruth(all, kept)).toBe(true)
+            if (!gone.has(place)) countEvent(stored, rows, 1)
+          expect(sameTruth(all, stored)).toBe(true)
         },
       ),
     )

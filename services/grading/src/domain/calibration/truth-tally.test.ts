@@ -28,7 +28,7 @@ const big = (values: readonly number[]): bigint =>
   values.reduce((sum, value) => sum + BigInt(value), 0n)
 
 /** The second moments of a column by the definition: sums over events of the products of their sums. */
-function momentsOf(events: readonly (readonly [readonly SettledRow[], number])[]) {
+function listMoments(events: readonly (readonly [readonly SettledRow[], number])[]) {
   const sums = Array.from({ length: 15 }, () => 0n)
   for (const [rows, sign] of events) {
     const [x, y] = [rows.map((each) => each.clvMicro), rows.map((each) => each.returnMicro)]
@@ -57,7 +57,7 @@ test('a tally is exact to the last digit, however large the sums, added or taken
       const truth = emptyTruth()
       tally.mergeInto(truth)
       const counted = [...events, ...more.map(() => [[extra], 1] as const)]
-      expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(momentsOf(counted))
+      expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(listMoments(counted))
     }),
   )
 })
@@ -71,7 +71,7 @@ test('a product that no double holds is exact, also where the sum with an earlie
   ]
   const truth = emptyTruth()
   countEvent(truth, rows)
-  expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(momentsOf([[rows, 1]]))
+  expect(truth.cells.get(lineKey(COLUMN))?.moments.second).toEqual(listMoments([[rows, 1]]))
 })
 
 const PLAIN = {

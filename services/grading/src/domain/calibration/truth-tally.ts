@@ -163,7 +163,7 @@ export class TruthTally {
         result: RESULT_PLACES.get(row.result) ?? 0,
         sign,
       }
-      for (const column of this.#columnsOf(row)) {
+      for (const column of this.#listColumns(row)) {
         if (!column.isOpen) open.push(column)
         column.take(row, taking)
       }
@@ -176,7 +176,7 @@ export class TruthTally {
     return [...this.#columns.values()].flatMap((column) => column.mergeInto(truth))
   }
 
-  #columnsOf({ basis, population, scope: narrowest }: SettledRow): readonly ColumnTally[] {
+  #listColumns({ basis, population, scope: narrowest }: SettledRow): readonly ColumnTally[] {
     let found = this.#byScope.get(narrowest)
     if (found === undefined) {
       if (this.#byScope.size >= SCOPES_MAX) this.#byScope.clear()

@@ -167,7 +167,7 @@ export function applyEntry(
     hadResult: known?.hadResult ?? false,
     feeds: feedsWith(known?.feeds, entry),
     closes: known?.closes ?? [],
-    snapshots: known?.snapshots ?? PriceLog.of([]),
+    snapshots: known?.snapshots ?? PriceLog.fromRecords([]),
     outcomes: known?.outcomes ?? [],
   }
   if (entry.type === 'close') return { ...state, closes: applyCloses(state.closes, entry, record) }

@@ -1,6 +1,6 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to have another close, or another time, count. */
 import { describe, expect, test } from 'vitest'
-import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../../testing/evidence.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, openLedger, UPLOAD } from '../../testing/evidence.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -18,7 +18,7 @@ describe('G15: closes', () => {
   const bent = samplePrices({ odds: { home: '1.5', draw: '4.5', away: '7' } })
 
   test('attack: an upload under a feed’s book name, and later, is graded against instead of the feed', async () => {
-    const { grader, store } = await ledgerOf(HIDDEN, [AFTER, { closes: [samplePrices()] }])
+    const { grader, store } = await openLedger(HIDDEN, [AFTER, { closes: [samplePrices()] }])
     const upload = sampleBatch([sampleObservation({ closes: [bent] })], { feed: UPLOAD })
     await store.ingest({ ...upload, receivedAtSeconds: AFTER + 60 })
     const card = await grader.grade(samplePick())
@@ -32,7 +32,7 @@ describe('G15: closes', () => {
   })
 
   test('attack: an upload of a sharper book’s name outranks a feed that lacks that book', async () => {
-    const { grader, store } = await ledgerOf(HIDDEN, [
+    const { grader, store } = await openLedger(HIDDEN, [
       AFTER,
       { closes: [samplePrices({ book: 'unibet' })] },
     ])
@@ -43,7 +43,7 @@ describe('G15: closes', () => {
   })
 
   test('an upload alone is graded against, and its early prices have a scope of their own', async () => {
-    const { grader, store } = await ledgerOf(UPLOAD, [
+    const { grader, store } = await openLedger(UPLOAD, [
       AFTER,
       { snapshots: [early], closes: [samplePrices()], outcomes: scored(1, 0) },
     ])
@@ -57,7 +57,7 @@ describe('G15: times', () => {
   const settled = { closes: [samplePrices()], outcomes: scored(1, 0) }
 
   test('attack: early prices are recorded after the result, so that the table says what one likes', async () => {
-    const { counted, store, tables } = await ledgerOf(
+    const { counted, store, tables } = await openLedger(
       UPLOAD,
       [BEFORE, { snapshots: [early] }],
       [AFTER, settled],
@@ -79,7 +79,7 @@ describe('G15: times', () => {
 
   test('attack: a price without a time is "corrected" after the result, so that a loss leaves the table', async () => {
     const timeless = { market: '1x2/ft', book: 'pinnacle', odds: early.odds }
-    const { store, tables } = await ledgerOf(
+    const { store, tables } = await openLedger(
       HIDDEN,
       [BEFORE, { snapshots: [timeless] }],
       [AFTER, settled],
@@ -93,7 +93,7 @@ describe('G15: times', () => {
   })
 
   test('attack: the result is withdrawn, prices are recorded, and it is given again', async () => {
-    const { counted, store } = await ledgerOf(
+    const { counted, store } = await openLedger(
       UPLOAD,
       [AFTER, settled],
       [AFTER + 1, { outcomes: [{ period: 'ft', status: 'withdrawn' }] }],
@@ -105,7 +105,7 @@ describe('G15: times', () => {
   })
 
   test('attack: a price recorded after the result passes for seen', async () => {
-    const { grader } = await ledgerOf(
+    const { grader } = await openLedger(
       UPLOAD,
       [AFTER, settled],
       [AFTER + 1, { snapshots: [samplePrices({ ...early, odds: { home: '9' } })] }],
@@ -114,7 +114,7 @@ describe('G15: times', () => {
   })
 
   test('attack: the start is moved later, so that a pick of the second half counts', async () => {
-    const { clock, counted, grader, pay, store } = await ledgerOf(HIDDEN, [
+    const { clock, counted, grader, pay, store } = await openLedger(HIDDEN, [
       BEFORE,
       { snapshots: [early] },
     ])
@@ -133,14 +133,14 @@ describe('G15: times', () => {
       }),
     )
     expect(await counted('committed')).toBe(0)
-    expect((await grader.cardOf(card.receipt ?? ''))?.counted.population).toBeNull()
+    expect((await grader.findCard(card.receipt ?? ''))?.counted.population).toBeNull()
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
   test('attack: the start is moved later after the match, so that prices of the second half count as early', async () => {
     const inPlay = samplePrices({ odds: { home: '1.2' }, capturedAtSeconds: START_SECONDS + 4_000 })
     const moved = sampleEvent({ startAtSeconds: START_SECONDS + DAY })
-    const { counted } = await ledgerOf(
+    const { counted } = await openLedger(
       UPLOAD,
       [BEFORE, {}],
       [BEFORE + 1, { snapshots: [early] }],
@@ -151,7 +151,7 @@ describe('G15: times', () => {
   })
 
   test('attack: a result is given before the start', async () => {
-    const { grader, store } = await ledgerOf(HIDDEN, [BEFORE, { snapshots: [early] }])
+    const { grader, store } = await openLedger(HIDDEN, [BEFORE, { snapshots: [early] }])
     const outcome = await store.ingest(
       sampleBatch([sampleObservation({ outcomes: scored(1, 0) })], {
         feed: UPLOAD,
@@ -172,7 +172,7 @@ describe('G15: times', () => {
   })
 
   test('a match that is called off before its start is void at once', async () => {
-    const { store } = await ledgerOf(HIDDEN, [
+    const { store } = await openLedger(HIDDEN, [
       BEFORE,
       { outcomes: [{ period: 'ft', status: 'void' }] },
     ])

@@ -94,7 +94,7 @@ type Looked = {
  * Whether a committed pick counts, for a reader of its card. The rule examines every earlier pick of the event and remembers
  * them, so a read examines only the event's new picks. Throws GradingStoreUnavailable.
  */
-export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
+export function createCountedPicks(store: Pick<GradingStore, 'readEventPicks'>) {
   const events = new BoundedMap<string, Looked>(EVENTS_MAX)
   return {
     /** Whether this is the one pick of its payer and selection that counts. */
@@ -110,7 +110,7 @@ export function createCountedPicks(store: Pick<GradingStore, 'picksOf'>) {
         looked = { startAtSeconds, counted: new Map(), lastSeq: -1 }
         events.set(path, looked)
       }
-      for (const pick of await store.picksOf(path, looked.lastSeq)) {
+      for (const pick of await store.readEventPicks(path, looked.lastSeq)) {
         take(looked.counted, start, pick)
         looked.lastSeq = Math.max(looked.lastSeq, pick.seq)
       }

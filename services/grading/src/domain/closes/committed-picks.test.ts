@@ -1,6 +1,6 @@
 import { canonicalJson, leafHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
-import { BEFORE, early, ledgerOf } from '../../testing/evidence.fixture.ts'
+import { BEFORE, early, openLedger } from '../../testing/evidence.fixture.ts'
 import { createGraderFixture } from '../../testing/grader.fixture.ts'
 import {
   OPEN_FEED,
@@ -17,7 +17,7 @@ import { commitmentHash } from './committed-pick.ts'
 import type { PickOpening } from './pick-opening.ts'
 
 async function graderBeforeStart() {
-  const fixture = await ledgerOf(OPEN_FEED, [BEFORE, { snapshots: [early] }])
+  const fixture = await openLedger(OPEN_FEED, [BEFORE, { snapshots: [early] }])
   const finish = () =>
     fixture.store.ingest(
       sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(2, 0) })]),
@@ -36,7 +36,7 @@ describe('G6: what is committed and counted', () => {
     expect(await committed()).toBe(0)
     await finish()
     expect(await committed()).toBe(1)
-    expect(await grader.cardOf(card.receipt ?? '')).toMatchObject({
+    expect(await grader.findCard(card.receipt ?? '')).toMatchObject({
       outcome: 'GRADED',
       grade: 'A',
       scoreboard: { status: 'won' },
@@ -151,7 +151,7 @@ describe('G6: what is committed and counted', () => {
     const event = sampleEvent({ startAtSeconds: clock.unixMs() / 1_000 - 60 })
     await store.ingest(sampleBatch([sampleObservation({ event })]))
     expect(await committed()).toBe(0)
-    expect((await grader.cardOf(card.receipt ?? ''))?.counted).toMatchObject({
+    expect((await grader.findCard(card.receipt ?? ''))?.counted).toMatchObject({
       why: 'received_after_start',
     })
   })
@@ -211,8 +211,8 @@ describe('G7: what is public', () => {
     const whole = { ...entry?.redacted, rawSha256: batch.rawSha256, prices: [book] }
     const leaf = leafHash(Buffer.from(canonicalJson(whole)))
     expect(Buffer.from(leaf).toString('hex')).not.toBe(entry?.hash)
-    const kept = (await store.entry(0))?.entry
-    const salt = (kept?.type === 'close' ? kept.salt : undefined) ?? ''
+    const stored = (await store.entry(0))?.entry
+    const salt = (stored?.type === 'close' ? stored.salt : undefined) ?? ''
     expect(salt).toMatch(/^[0-9a-f]{64}$/)
     expect(shown).not.toContain(salt)
     const opened = leafHash(Buffer.from(canonicalJson({ ...whole, salt })))

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AFTER, BEFORE, early, HIDDEN, ledgerOf } from '../../testing/evidence.fixture.ts'
-import { createGraderFixture, fixtureOf } from '../../testing/grader.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, openLedger } from '../../testing/evidence.fixture.ts'
+import { createGraderFixture, makeFixture } from '../../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -22,10 +22,11 @@ const CONFIRMED = 'price_confirmed'
 
 const confirmed = <Pick extends object>(pick: Pick) => ({ ...pick, isConfirmed: true })
 
-const flagsOf = ({ flags = [] }: Card) => flags.filter((flag) => flag === FAR || flag === CONFIRMED)
+const listFlags = ({ flags = [] }: Card) =>
+  flags.filter((flag) => flag === FAR || flag === CONFIRMED)
 
 /** Every figure of an audit but its cards, and which of them it leaves out. */
-function figuresOf({ picks: _cards, findings: _told, coverage, ...figures }: AuditAnswer) {
+function listFigures({ picks: _cards, findings: _told, coverage, ...figures }: AuditAnswer) {
   const { unconfirmed: _left, ...covered } = coverage
   return { ...figures, coverage: covered }
 }
@@ -35,7 +36,7 @@ const onOther = (odds: string) => samplePick({ market: `${other.path}/1x2/ft`, o
 
 /** Two settled matches: the first with an early price of 2.2 and a close of 2.05, the second with a close alone. */
 const twoMatches = () =>
-  fixtureOf(
+  makeFixture(
     { snapshots: [early], closes: [samplePrices()], outcomes: scored(1, 0) },
     { event: other, closes: [samplePrices()], outcomes: scored(2, 0) },
   )
@@ -53,7 +54,7 @@ const parlay = (odds: string, ...legs: readonly PickRequest[]): Parlay => ({
 
 /** What becomes of a pick that is paid for before its start. */
 const counts = async (pick: PickRequest) => {
-  const ledger = await ledgerOf(HIDDEN, [BEFORE, { snapshots: [early] }])
+  const ledger = await openLedger(HIDDEN, [BEFORE, { snapshots: [early] }])
   const card = await ledger.pay(pick)
   await ledger.store.ingest(
     sampleBatch([sampleObservation({ closes: [samplePrices()], outcomes: scored(1, 0) })], {
@@ -61,9 +62,9 @@ const counts = async (pick: PickRequest) => {
       receivedAtSeconds: AFTER,
     }),
   )
-  const again = await ledger.grader.cardOf(card.receipt ?? '')
+  const again = await ledger.grader.findCard(card.receipt ?? '')
   return {
-    flags: again && flagsOf(again),
+    flags: again && listFlags(again),
     counted: again?.counted,
     n: await ledger.counted('committed'),
   }
@@ -85,11 +86,11 @@ describe('G21: a price far from anything recorded', () => {
     const { grader } = await twoMatches()
     const pick = match === 'first' ? samplePick({ odds }) : onOther(odds)
     const card = await grader.grade(pick)
-    expect(flagsOf(card)).toEqual(flags)
+    expect(listFlags(card)).toEqual(flags)
     expect(isUnconfirmed(card)).toBe(flags.length > 0)
     expect(card.summary.startsWith('Not counted:')).toBe(flags.length > 0)
     const after = await grader.grade(confirmed(pick))
-    expect(flagsOf(after)).toEqual(flags.length > 0 ? [FAR, CONFIRMED] : [])
+    expect(listFlags(after)).toEqual(flags.length > 0 ? [FAR, CONFIRMED] : [])
     expect(isUnconfirmed(after)).toBe(false)
   })
 
@@ -105,7 +106,7 @@ describe('G21: a price far from anything recorded', () => {
     ]
     expect(added.picks[2]).toMatchObject({ outcome: 'GRADED', grade: 'A+' })
     expect(added.coverage.unconfirmed).toEqual([2])
-    expect(figuresOf(added)).toEqual(figuresOf(without))
+    expect(listFigures(added)).toEqual(listFigures(without))
     expect(sure.coverage).toMatchObject({ picks: 3, graded: 3, unconfirmed: [] })
     expect(sure.record.won).toBe(3)
     for (const audit of [without, added, sure])
@@ -122,7 +123,7 @@ describe('G21: a price far from anything recorded', () => {
   })
 
   test('a pick without a grade is flagged as well: its result is counted nowhere', async () => {
-    const { grader } = await fixtureOf({ snapshots: [early], outcomes: scored(1, 0) })
+    const { grader } = await makeFixture({ snapshots: [early], outcomes: scored(1, 0) })
     const audit = await grader.audit({ picks: [samplePick({ odds: '80' })] })
     expect(audit.picks[0]).toMatchObject({ outcome: 'UNGRADED', flags: [FAR] })
     expect(audit.raw_roi).toMatchObject({ staked: 0, profit: 0 })
@@ -130,12 +131,12 @@ describe('G21: a price far from anything recorded', () => {
   })
 
   test('a quarter line is compared with its halves at their own recorded prices', async () => {
-    const { grader } = await fixtureOf({
+    const { grader } = await makeFixture({
       snapshots: [line('-0.5', '2.6'), line('-1', '3.3')],
       closes: [line('-0.5', '2.3'), line('-1', '2.9')],
     })
     const at = async (odds: string) =>
-      flagsOf(
+      listFlags(
         await grader.grade(samplePick({ market: 'soccer/epl.20260601.ars-che/ah/ft/-0.75', odds })),
       )
     // Between 1.5 times 2.6 and 1.5 times 3.3; and between the closes' 1/1.5.
@@ -145,7 +146,7 @@ describe('G21: a price far from anything recorded', () => {
 
   test('a parlay is confirmed as a whole or by its legs; its price is compared with the legs’ product', async () => {
     const { grader } = await twoMatches()
-    const flags = async (pick: Parlay) => flagsOf(await grader.grade(pick))
+    const flags = async (pick: Parlay) => listFlags(await grader.grade(pick))
     const [near, far] = [samplePick({ odds: '2.1' }), onOther('20')]
     expect(await flags(parlay('4.2', near, onOther('2')))).toEqual([])
     // 1.5 times 2.2 times 2.05 is 6.765.
@@ -185,8 +186,8 @@ describe('G21: a price far from anything recorded', () => {
       }),
     ] as const) {
       const card = await fixture.pay(pick as Parlay)
-      const again = await fixture.grader.cardOf(card.receipt ?? '')
-      expect(again && flagsOf(again)).toEqual([FAR, CONFIRMED])
+      const again = await fixture.grader.findCard(card.receipt ?? '')
+      expect(again && listFlags(again)).toEqual([FAR, CONFIRMED])
     }
   })
 
@@ -224,7 +225,7 @@ describe('G21: a price far from anything recorded', () => {
             all.some((each) => taken <= each * 1.5 + 1e-9) &&
             all.some((each) => taken >= each / 1.5 - 1e-9)
           const card = await grader.grade({ ...samplePick({ odds: String(taken) }), isConfirmed })
-          expect(flagsOf(card)).toEqual(isNear ? [] : isConfirmed ? [FAR, CONFIRMED] : [FAR])
+          expect(listFlags(card)).toEqual(isNear ? [] : isConfirmed ? [FAR, CONFIRMED] : [FAR])
         },
       ),
       { numRuns: 60 },

@@ -24,7 +24,7 @@ const opening: PickOpening = {
   salt: '00',
 }
 
-const pickOf = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick, 'seq'> => ({
+const makePick = (name: string, over: Partial<PickOpening> = {}): Omit<StoredPick, 'seq'> => ({
   receipt: `receipt ${name}`,
   payer: '0xPayer',
   paymentId: `payment ${name}`,
@@ -155,31 +155,30 @@ export function describeGradingStore(
           sampleMatch('other', ['Ajax', "Nott'm Forest"], START_SECONDS),
         ]),
       )
-      const pathsOf = async (search: Partial<EventSearch>) =>
+      const listPaths = async (search: Partial<EventSearch>) =>
         (await store.searchEvents({ sport: 'soccer', words: [], limit: 10, ...search })).map(
           ({ info }) => info.path.slice('soccer/'.length),
         )
       const teams = { home: ['cologne', 'koln'], away: ['nottm forest'] }
-      expect(await pathsOf({ teams })).toEqual(['later', 'one'])
+      expect(await listPaths({ teams })).toEqual(['later', 'one'])
       const window = { from: START_SECONDS - day, to: START_SECONDS + day }
-      expect(await pathsOf({ teams, ...window })).toEqual(['one'])
-      expect(await pathsOf({ teams, limit: 1 })).toEqual(['later'])
-      expect(await pathsOf({ teams, sport: 'rugby' })).toEqual([])
-      expect((await pathsOf({ teams: { away: ['nottm forest'] }, ...window })).toSorted()).toEqual([
-        'one',
-        'other',
-      ])
-      expect(await pathsOf({ teams: { home: ['ajax'] } })).toEqual(['other'])
-      expect(await pathsOf({ teams: {} })).toEqual([])
+      expect(await listPaths({ teams, ...window })).toEqual(['one'])
+      expect(await listPaths({ teams, limit: 1 })).toEqual(['later'])
+      expect(await listPaths({ teams, sport: 'rugby' })).toEqual([])
+      expect(
+        (await listPaths({ teams: { away: ['nottm forest'] }, ...window })).toSorted(),
+      ).toEqual(['one', 'other'])
+      expect(await listPaths({ teams: { home: ['ajax'] } })).toEqual(['other'])
+      expect(await listPaths({ teams: {} })).toEqual([])
       // A later name or start is found, the earlier is not.
       await store.ingest(
         sampleBatch([
           sampleMatch('other', ['Jong Ajax', "Nott'm Forest"], START_SECONDS + 2 * day),
         ]),
       )
-      expect(await pathsOf({ teams: { home: ['ajax'] } })).toEqual([])
-      expect(await pathsOf({ teams: { home: ['jong ajax'] }, ...window })).toEqual([])
-      expect(await pathsOf({ teams: { home: ['jong ajax'] } })).toEqual(['other'])
+      expect(await listPaths({ teams: { home: ['ajax'] } })).toEqual([])
+      expect(await listPaths({ teams: { home: ['jong ajax'] }, ...window })).toEqual([])
+      expect(await listPaths({ teams: { home: ['jong ajax'] } })).toEqual(['other'])
     })
 
     test('alternative lines are kept side by side, and replaced together', async () => {
@@ -213,29 +212,29 @@ export function describeGradingStore(
 
     test('G6, G7: a committed pick’s entry is its commitment and nothing else; one payment makes one pick', async () => {
       const store = await create()
-      const kept = await store.keepPick(pickOf('a'), true)
-      expect(kept.seq).toBe(0)
+      const stored = await store.keepPick(makePick('a'), true)
+      expect(stored.seq).toBe(0)
       expect((await store.entry(0))?.entry).toEqual({
         type: 'pick',
         commitment: commitmentHash(opening),
         receivedAtSeconds: opening.receivedAtSeconds,
       })
-      const again = await store.keepPick({ ...pickOf('b'), paymentId: 'payment a' }, true)
-      expect(again).toEqual(kept)
-      expect(await store.pickByReceipt('receipt a')).toEqual(kept)
-      expect(await store.pickBySeq(0)).toEqual(kept)
-      expect(await store.picksOf(sampleEvent().path)).toEqual([kept])
-      const { seq = 0 } = kept
-      expect(await store.picksOf(sampleEvent().path, seq - 1)).toEqual([kept])
-      expect(await store.picksOf(sampleEvent().path, seq)).toEqual([])
+      const again = await store.keepPick({ ...makePick('b'), paymentId: 'payment a' }, true)
+      expect(again).toEqual(stored)
+      expect(await store.pickByReceipt('receipt a')).toEqual(stored)
+      expect(await store.pickBySeq(0)).toEqual(stored)
+      expect(await store.readEventPicks(sampleEvent().path)).toEqual([stored])
+      const { seq = 0 } = stored
+      expect(await store.readEventPicks(sampleEvent().path, seq - 1)).toEqual([stored])
+      expect(await store.readEventPicks(sampleEvent().path, seq)).toEqual([])
       expect(await store.counts()).toMatchObject({ entries: 1, picks: 1 })
     })
 
     test('a pick that is not committed makes no entry', async () => {
       const store = await create()
-      expect((await store.keepPick(pickOf('a'), false)).seq).toBeUndefined()
+      expect((await store.keepPick(makePick('a'), false)).seq).toBeUndefined()
       expect((await store.head()).size).toBe(0)
-      expect(await store.picksOf(sampleEvent().path)).toEqual([])
+      expect(await store.readEventPicks(sampleEvent().path)).toEqual([])
     })
 
     test('events are found by sport, day and the beginnings of words, newest first', async () => {
@@ -327,7 +326,7 @@ export function describeGradingStore(
           }),
         ]),
       )
-      await store.keepPick(pickOf('a'), true)
+      await store.keepPick(makePick('a'), true)
       expect(await store.verify()).toMatchObject({ kind: 'intact', entries: 4 })
     })
   })

@@ -125,7 +125,7 @@ export type GradingStore = LedgerReader & {
   pickByReceipt(receipt: string): Promise<StoredPick | undefined>
   pickBySeq(seq: number): Promise<StoredPick | undefined>
   /** Picks committed on an event, in ledger order; if an entry is named, only those after it. */
-  picksOf(eventPath: string, afterSeq?: number): Promise<readonly CommittedPick[]>
+  readEventPicks(eventPath: string, afterSeq?: number): Promise<readonly CommittedPick[]>
   entry(seq: number): Promise<StoredEntry | undefined>
   /** Entries from (inclusive) to (exclusive), in order. */
   entries(range: { readonly from: number; readonly to: number }): AsyncIterable<StoredEntry>

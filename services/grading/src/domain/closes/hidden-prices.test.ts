@@ -1,8 +1,8 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to read prices that may not be shown. */
 import { canonicalJson, preimageHash } from '@tallystick/hashchain'
 import { describe, expect, test } from 'vitest'
-import { AFTER, BEFORE, early, HIDDEN, ledgerOf, UPLOAD } from '../../testing/evidence.fixture.ts'
-import { fixtureOf } from '../../testing/grader.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, openLedger, UPLOAD } from '../../testing/evidence.fixture.ts'
+import { makeFixture } from '../../testing/grader.fixture.ts'
 import { samplePick, samplePrices, scored } from '../../testing/samples.fixture.ts'
 import { commitmentHash } from './committed-pick.ts'
 import type { PickOpening } from './pick-opening.ts'
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 
 describe('G14: hidden prices', () => {
   test('attack: the hash of an upload is shown with its result, and its few prices are tried against it', async () => {
-    const { store, grader } = await ledgerOf(HIDDEN, [
+    const { store, grader } = await openLedger(HIDDEN, [
       AFTER,
       { closes: [samplePrices()], outcomes: scored(1, 0) },
     ])
@@ -29,13 +29,13 @@ describe('G14: hidden prices', () => {
   })
 
   test('the hash of a source that may be shown is shown', async () => {
-    const { grader } = await fixtureOf({ closes: [samplePrices()], outcomes: scored(1, 0) })
+    const { grader } = await makeFixture({ closes: [samplePrices()], outcomes: scored(1, 0) })
     for (const seq of [0, 1])
       expect((await grader.publicEntry(seq))?.entry?.['rawSha256']).toBe('ab'.repeat(32))
   })
 
   test('attack: a pick on every selection, to read the best hidden prices when the picks are opened', async () => {
-    const { clock, grader, pay, store } = await ledgerOf(HIDDEN, [BEFORE, { snapshots: [early] }])
+    const { clock, grader, pay, store } = await openLedger(HIDDEN, [BEFORE, { snapshots: [early] }])
     for (const selection of ['home', 'draw', 'away'])
       await pay(samplePick({ selection, odds: '1.5' }))
     clock.advanceMs(2 * DAY_MS)
@@ -47,19 +47,19 @@ describe('G14: hidden prices', () => {
       const shown = await grader.publicEntry(seq)
       const text = JSON.stringify(shown)
       expect(text).not.toContain(`"${best}"`)
-      const kept = (await store.pickBySeq(seq))?.opening
-      expect(kept).toMatchObject({ bestRecorded: best })
-      expect(text).not.toContain(kept?.bestSalt ?? 'no salt')
+      const stored = (await store.pickBySeq(seq))?.opening
+      expect(stored).toMatchObject({ bestRecorded: best })
+      expect(text).not.toContain(stored?.bestSalt ?? 'no salt')
       // What is opened still hashes to the commitment, and the operator can open the rest.
       const opened = (shown?.opened ?? {}) as Record<string, string>
       expect(preimageHash(canonicalJson(opened))).toBe(shown?.entry?.['commitment'])
-      expect(preimageHash(`${kept?.bestSalt} ${best}`)).toBe(opened['bestCommitment'])
+      expect(preimageHash(`${stored?.bestSalt} ${best}`)).toBe(opened['bestCommitment'])
     }
     expect(await store.verify()).toMatchObject({ kind: 'intact' })
   })
 
   test('a best price whose sources may all be shown is opened', async () => {
-    const { clock, grader, pay } = await ledgerOf({ ...UPLOAD, isRedistributable: true }, [
+    const { clock, grader, pay } = await openLedger({ ...UPLOAD, isRedistributable: true }, [
       BEFORE,
       { snapshots: [early] },
     ])

@@ -40,7 +40,7 @@ test('a card of an event with 30,000 picks is read by looking at the new ones al
   const picks = [...PICKS]
   let looked = 0
   const index = createCountedPicks({
-    picksOf: async (_path, afterSeq = -1) => {
+    readEventPicks: async (_path, afterSeq = -1) => {
       const found = picks.slice(afterSeq + 1)
       looked += found.length
       return found
@@ -89,7 +89,7 @@ test('which pick counts is the same as by the rule over all of them', async () =
 /** Prices that say when they are looked at. */
 function countedRecords(count: number) {
   let looked = 0
-  const recordOf = (at: number): PriceRecord => {
+  const makeRecord = (at: number): PriceRecord => {
     const record = {
       feed: 'feed',
       isRedistributable: true,
@@ -113,7 +113,7 @@ function countedRecords(count: number) {
     }
   }
   return {
-    records: Array.from({ length: count }, (_, at) => recordOf(at)),
+    records: Array.from({ length: count }, (_, at) => makeRecord(at)),
     /** What was looked at since the last time. */
     take: () => {
       const taken = looked
@@ -132,7 +132,7 @@ test('a polled event with 36,000 prices: a round looks at its new prices, a read
     feeds: {},
     closes: [],
     outcomes: [],
-    snapshots: PriceLog.of(records),
+    snapshots: PriceLog.fromRecords(records),
   }
   // The first look makes the index.
   state.snapshots.last({ feed: 'feed', market: '1x2/ft', book: 'book 1' })

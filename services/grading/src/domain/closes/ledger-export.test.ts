@@ -24,12 +24,12 @@ async function* streamOf(lines: readonly string[]) {
   yield* lines
 }
 
-const keyOf = (lines: readonly string[]): string => JSON.parse(lines.at(-1) ?? '').key
+const findKey = (lines: readonly string[]): string => JSON.parse(lines.at(-1) ?? '').key
 
 describe('an export', () => {
   test('is intact as written, under its own key or one that the reader knows', async () => {
     const lines = await exported(3)
-    const key = keyOf(lines)
+    const key = findKey(lines)
     const intact = { kind: 'intact', entries: 3, origin: 'grading.test/ledger', verifierKey: key }
     expect(await verifyExport(streamOf(lines))).toEqual(intact)
     expect(await verifyExport(streamOf(lines), key)).toEqual(intact)
@@ -54,7 +54,7 @@ describe('an export', () => {
   })
 
   test('is broken under a key other than the one the reader knows', async () => {
-    const known = keyOf(await exported(1, 8))
+    const known = findKey(await exported(1, 8))
     expect(await verifyExport(streamOf(await exported(3)), known)).toMatchObject({
       kind: 'broken',
       problem: 'the checkpoint is not signed by the key',

@@ -12,7 +12,7 @@ type Given = {
   readonly isOpen?: boolean
 }
 
-const recordOf = ({ book, isOpen = true, market, odds, recorded, seen }: Given): PriceRecord => ({
+const makeRecord = ({ book, isOpen = true, market, odds, recorded, seen }: Given): PriceRecord => ({
   feed: 'feed',
   isRedistributable: isOpen,
   isSynthetic: false,
@@ -28,7 +28,7 @@ const recordOf = ({ book, isOpen = true, market, odds, recorded, seen }: Given):
   record: { seq: 0, hash: '' },
 })
 
-const given = fc.record({
+const input = fc.record({
   book: fc.constantFrom('a', 'b', 'c'),
   market: fc.constantFrom('1x2/ft', 'ah/ft/-1'),
   seen: fc.option(fc.integer({ min: 0, max: 400 }), { nil: undefined }),
@@ -38,10 +38,10 @@ const given = fc.record({
 })
 
 /** Long enough for an index, in rounds. */
-const rounds = fc.array(fc.array(given, { maxLength: 12 }), { minLength: 1, maxLength: 14 })
+const rounds = fc.array(fc.array(input, { maxLength: 12 }), { minLength: 1, maxLength: 14 })
 
-const logOf = (all: readonly (readonly Given[])[]): PriceLog =>
-  all.reduce((log, round) => log.with(round.map(recordOf)), PriceLog.of([]))
+const makeLog = (all: readonly (readonly Given[])[]): PriceLog =>
+  all.reduce((log, round) => log.with(round.map(makeRecord)), PriceLog.fromRecords([]))
 
 const most = (some: readonly PriceRecord[]): number =>
   Math.max(0, ...some.map(({ odds }) => odds['home'] ?? 0))
@@ -50,14 +50,14 @@ const names = (records: readonly PriceRecord[]): readonly string[] =>
   records.map(({ book, odds }) => `${book} ${odds['home']}`).toSorted()
 
 const price = (odds: number): PriceRecord =>
-  recordOf({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
+  makeRecord({ book: 'a', market: '1x2/ft', seen: odds, recorded: odds, odds })
 
 describe('a log of prices answers as a scan of all its prices does, whatever came in whatever order', () => {
   test('the last of a source, those of a minute, the extremes, the markets', () => {
     fc.assert(
-      fc.property(rounds, given, (all, { book, market, recorded }) => {
-        const log = logOf(all)
-        const records = all.flat().map(recordOf)
+      fc.property(rounds, input, (all, { book, market, recorded }) => {
+        const log = makeLog(all)
+        const records = all.flat().map(makeRecord)
         const source = { feed: 'feed', market, book }
         const ofSource = records.filter((each) => each.book === book && each.market === market)
         expect([...log]).toEqual(records)
@@ -81,16 +81,16 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 
   test('what stood at a moment: of each source the last by then', () => {
     fc.assert(
-      fc.property(rounds, given, fc.constantFrom('record', 'source'), (all, each, by) => {
+      fc.property(rounds, input, fc.constantFrom('record', 'source'), (all, each, by) => {
         const { market, recorded: atSeconds } = each
         const at = { atSeconds, by } as const
-        const indexed = logOf(all).standing(market, at)
+        const indexed = makeLog(all).standing(market, at)
         // Another state goes on from each round, so that no log is the newest: every answer is a scan.
         const scanned = all.reduce((log, round) => {
-          const next = log.with(round.map(recordOf))
-          log.with([recordOf({ book: 'z', market, seen: 0, recorded: 0, odds: 2 })])
+          const next = log.with(round.map(makeRecord))
+          log.with([makeRecord({ book: 'z', market, seen: 0, recorded: 0, odds: 2 })])
           return next
-        }, PriceLog.of([]))
+        }, PriceLog.fromRecords([]))
         expect(names(indexed)).toEqual(names(scanned.standing(market, at)))
       }),
     )
@@ -98,7 +98,7 @@ describe('a log of prices answers as a scan of all its prices does, whatever cam
 })
 
 test('a state keeps its prices although later ones share them, and a state that is gone on from twice has two futures', () => {
-  const first = PriceLog.of(Array.from({ length: 60 }, (_, index) => price(2 + index)))
+  const first = PriceLog.fromRecords(Array.from({ length: 60 }, (_, index) => price(2 + index)))
   const [left, right] = [first.with([price(100)]), first.with([price(200)])]
   const source = { feed: 'feed', market: '1x2/ft', book: 'a' }
   expect([first.length, left.length, right.length]).toEqual([60, 61, 61])

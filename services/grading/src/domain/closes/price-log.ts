@@ -146,7 +146,7 @@ export class PriceLog implements Iterable<PriceRecord> {
     this.length = length
   }
 
-  static of(records: readonly PriceRecord[]): PriceLog {
+  static fromRecords(records: readonly PriceRecord[]): PriceLog {
     return new PriceLog({ records: [], index: undefined, hasSynthetic: false }, 0).with(records)
   }
 
@@ -162,7 +162,7 @@ export class PriceLog implements Iterable<PriceRecord> {
   with(added: readonly PriceRecord[]): PriceLog {
     const shared = this.#shared
     const { index, records } = shared
-    if (records.length !== this.length) return PriceLog.of([...this, ...added])
+    if (records.length !== this.length) return PriceLog.fromRecords([...this, ...added])
     for (const record of added) {
       records.push(record)
       if (record.isSynthetic) shared.hasSynthetic = true
@@ -174,7 +174,7 @@ export class PriceLog implements Iterable<PriceRecord> {
   /** This log without the prices that pass a test. */
   without(isGone: (record: PriceRecord) => boolean): PriceLog {
     const rest = [...this].filter((record) => !isGone(record))
-    return rest.length === this.length ? this : PriceLog.of(rest)
+    return rest.length === this.length ? this : PriceLog.fromRecords(rest)
   }
 
   /** The index, if there are many prices and this is the newest state. */

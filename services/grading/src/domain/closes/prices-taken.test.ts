@@ -1,6 +1,6 @@
 /** Attacks on the evidence: what is tried, and that it changes nothing. Here: to make a record look better than its bets. */
 import { describe, expect, test } from 'vitest'
-import { AFTER, BEFORE, early, HIDDEN, ledgerOf } from '../../testing/evidence.fixture.ts'
+import { AFTER, BEFORE, early, HIDDEN, openLedger } from '../../testing/evidence.fixture.ts'
 import { createGraderFixture } from '../../testing/grader.fixture.ts'
 import {
   START_SECONDS,
@@ -42,7 +42,7 @@ describe('G16: prices taken', () => {
       odds: { home: '1.9', draw: '3.5', away: '3.9' },
       capturedAtSeconds: START_SECONDS - 50_000,
     })
-    const { grader } = await ledgerOf(
+    const { grader } = await openLedger(
       HIDDEN,
       [BEFORE, { snapshots: [early] }],
       [START_SECONDS - 50_000, { snapshots: [shorter] }],

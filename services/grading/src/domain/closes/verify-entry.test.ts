@@ -15,7 +15,7 @@ import type { PublicEntry } from '../../wire/ledger.ts'
 import { canonicalText, checkEntry } from './verify-entry.ts'
 
 /** A ledger with public and hidden prices, a result and a committed pick that is open by now. */
-async function ledgerOf(events: number) {
+async function openLedger(events: number) {
   const fixture = createGraderFixture()
   const { store, grader, clock, pay } = fixture
   const hidden = { feed: 'secret', isRedistributable: false, isSynthetic: false }
@@ -39,7 +39,7 @@ async function ledgerOf(events: number) {
 
 test('G7: every public entry checks against the signed checkpoint, at every size of the tree', async () => {
   for (const events of [0, 1, 2, 5, 12]) {
-    const { entries, head } = await ledgerOf(events)
+    const { entries, head } = await openLedger(events)
     expect(entries.length).toBe(events + 3)
     for (const entry of entries) {
       const checks = checkEntry(entry, head)
@@ -53,7 +53,7 @@ test('G7: every public entry checks against the signed checkpoint, at every size
 const flip = (hex: string) => (hex.startsWith('0') ? `1${hex.slice(1)}` : `0${hex.slice(1)}`)
 
 test('an attack on any part of an answer is named: text, hash, proof, root, signature, opening', async () => {
-  const { entries, head } = await ledgerOf(5)
+  const { entries, head } = await openLedger(5)
   const failing = (entry: PublicEntry, signed = head) =>
     checkEntry(entry, signed).flatMap(({ name, outcome }) => (outcome === 'fails' ? [name] : []))
   const open = entries.find(({ entry }) => entry?.['type'] === 'close')

@@ -16,7 +16,7 @@ const CLOSE = 2.05
 
 const event = (at: number) =>
   sampleEvent({ path: `soccer/epl.20260601.t${at}-che`, home: `Team ${at}`, away: 'Chelsea' })
-const marketOf = (at: number) => `${event(at).path}/1x2/ft`
+const makeMarket = (at: number) => `${event(at).path}/1x2/ft`
 const HIDDEN_EVENTS = [0, 1, 2, 3]
 /** Partners of a parlay at other open prices. */
 const OPEN_EVENTS = [10, 11, 12, 13, 14, 15]
@@ -35,7 +35,7 @@ async function ledger() {
 }
 
 const on = (at: number, odds: number): PickRequest =>
-  samplePick({ market: marketOf(at), selection: 'home', odds: odds.toFixed(6) })
+  samplePick({ market: makeMarket(at), selection: 'home', odds: odds.toFixed(6) })
 
 const parlay = (odds: number, ...legs: readonly PickRequest[]): AskedPick => ({
   kind: 'parlay',
@@ -50,15 +50,15 @@ async function limitBetween(
   [near, far]: readonly [number, number],
   at: (odds: number) => AskedPick,
 ): Promise<number> {
-  let [quiet, asked] = [near, far]
+  let [quiet, requested] = [near, far]
   for (let halving = 0; halving < 24; halving += 1) {
-    const middle = (quiet + asked) / 2
+    const middle = (quiet + requested) / 2
     const [priced] = await grader.preview([at(middle)])
     if (priced === undefined) throw new Error('no card')
-    if (await grader.asksPrice(priced)) asked = middle
+    if (await grader.asksPrice(priced)) requested = middle
     else quiet = middle
   }
-  return asked
+  return requested
 }
 
 describe('G14, G21: no search for where the look begins to ask gives a hidden price away', async () => {

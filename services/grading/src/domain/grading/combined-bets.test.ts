@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codeOf, createGraderFixture, fixtureOf } from '../../testing/grader.fixture.ts'
+import { createGraderFixture, makeFixture, readCode } from '../../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -33,7 +33,7 @@ async function withMatches(...results: readonly Observation['outcomes'][]) {
   return fixture
 }
 
-const parlayOf = (odds: string, ...legs: readonly PickRequest[]): Parlay => ({
+const makeParlay = (odds: string, ...legs: readonly PickRequest[]): Parlay => ({
   kind: 'parlay',
   legs,
   odds: samplePick({ odds }).odds,
@@ -52,7 +52,7 @@ describe('G18: a parlay', () => {
   test('is graded as the product of its legs’ closing prices and fair probabilities, with each leg on the card', async () => {
     const { grader } = await withMatches(scored(2, 1), scored(0, 3))
     const legs = [graded(await grader.grade(home)), graded(await grader.grade(away))]
-    const card = graded(await grader.grade(parlayOf('9.02', home, away)))
+    const card = graded(await grader.grade(makeParlay('9.02', home, away)))
     const chance = (legs[0]?.close.fair_prob ?? 0) * (legs[1]?.close.fair_prob ?? 0)
     expect(card.close.fair_prob).toBeCloseTo(chance, 14)
     expect(card.close.odds).toBeCloseTo(2.05 * 3.9, 12)
@@ -68,7 +68,7 @@ describe('G18: a parlay', () => {
   test('is UNGRADED where one leg is, and says which and why', async () => {
     const { grader } = await withMatches()
     const unknown = samplePick({ market: `${SECOND}/total/ft/7.5`, selection: 'over' })
-    expect(await grader.grade(parlayOf('5', home, unknown))).toMatchObject({
+    expect(await grader.grade(makeParlay('5', home, unknown))).toMatchObject({
       outcome: 'UNGRADED',
       reason: {
         code: 'leg_ungraded',
@@ -80,14 +80,14 @@ describe('G18: a parlay', () => {
   test('of two legs on one event is UNGRADED: they depend on each other', async () => {
     const { grader } = await withMatches()
     const same = samplePick({ market: 'soccer/epl.20260601.ars-che/total/ft/2', selection: 'over' })
-    expect(codeOf(await grader.grade(parlayOf('5', home, same)))).toBe('legs_of_one_event')
+    expect(readCode(await grader.grade(makeParlay('5', home, same)))).toBe('legs_of_one_event')
   })
 
   test('pays by its legs’ own prices where one is pushed or void, nothing where one is lost', async () => {
     const even = samplePick({ market: `${SECOND}/total/ft/2`, selection: 'over', odds: '1.95' })
     const result = async (each: Observation['outcomes'], two: Observation['outcomes']) => {
       const { grader } = await withMatches(each, two)
-      return graded(await grader.grade(parlayOf('4.29', home, even))).scoreboard
+      return graded(await grader.grade(makeParlay('4.29', home, even))).scoreboard
     }
     // 4.29 = 2.20 × 1.95: with the total pushed at two goals, 2.20 is left.
     expect(await result(scored(2, 1), scored(1, 1))).toEqual({
@@ -117,7 +117,7 @@ describe('G18: a parlay', () => {
         const legs = events.map(({ path }) => samplePick({ market: `${path}/1x2/ft`, odds: '2.1' }))
         const first = graded(await fixture.grader.grade(legs[0] ?? home))
         const fair = (first.close.fair_odds ?? 0) ** count
-        const card = graded(await fixture.grader.grade(parlayOf(fair.toFixed(9), ...legs)))
+        const card = graded(await fixture.grader.grade(makeParlay(fair.toFixed(9), ...legs)))
         expect(card.clv.fair).toBeCloseTo(0, 6)
       }),
       { numRuns: 7 },
@@ -126,12 +126,12 @@ describe('G18: a parlay', () => {
 
   test('is kept under a receipt, counts nowhere, and its card follows the results', async () => {
     const { store, pay, grader } = await withMatches()
-    const card = await pay(parlayOf('9.02', home, away))
+    const card = await pay(makeParlay('9.02', home, away))
     expect(card).toMatchObject({ counted: { population: null, why: 'combined_bet' } })
     const before = await store.counts()
     await store.ingest(sampleBatch(twoMatches(scored(2, 1), scored(0, 3))))
     expect(before.entries).toBe(2)
-    expect(await grader.cardOf(card.receipt ?? '')).toMatchObject({
+    expect(await grader.findCard(card.receipt ?? '')).toMatchObject({
       outcome: 'GRADED',
       taken: { odds: 9.02 },
       scoreboard: { status: 'won' },
@@ -141,7 +141,7 @@ describe('G18: a parlay', () => {
 
   test('in an audit stands among single picks, in its place', async () => {
     const { grader } = await withMatches()
-    const audit = await grader.audit({ picks: [home, parlayOf('9.02', home, away), away] })
+    const audit = await grader.audit({ picks: [home, makeParlay('9.02', home, away), away] })
     expect(audit.picks.map(({ pick }) => pick.market)).toEqual([
       'soccer/epl.20260601.ars-che/1x2/ft',
       'parlay',
@@ -162,7 +162,7 @@ const race = sampleEvent({
 const WIN = { one: '4', two: '4', three: '4', four: '4' }
 const PLACE = { one: '2', two: '2', three: '2', four: '2' }
 const racing = (outcomes: Observation['outcomes'] = []) =>
-  fixtureOf({
+  makeFixture({
     event: race,
     closes: [
       samplePrices({ market: 'outright/ft', book: 'betfair_sp', odds: WIN, isWhole: true }),

@@ -1,7 +1,7 @@
 /** What the ledger cannot grade: a reason, and never a number that the ledger does not have. */
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codeOf, fixtureOf } from '../../testing/grader.fixture.ts'
+import { makeFixture, readCode } from '../../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -21,7 +21,7 @@ function numbersIn(value: unknown): readonly number[] {
 
 describe('UNGRADED', () => {
   test('G2: never a number for an unrecorded close, under 10,000 fuzzed keys', async () => {
-    const { grader } = await fixtureOf({
+    const { grader } = await makeFixture({
       closes: [
         samplePrices(),
         samplePrices({ market: 'ah/ft/-0.5', odds: { home: '1.9', away: '2' } }),
@@ -88,7 +88,7 @@ describe('UNGRADED', () => {
   })
 
   test('G2: a selection called constructor, which every object has, is not in the close, and has no result', async () => {
-    const { grader } = await fixtureOf({
+    const { grader } = await makeFixture({
       closes: [
         samplePrices({ market: 'outright/ft', odds: { a: '2.1', b: '1.9' }, isWhole: true }),
       ],
@@ -106,7 +106,7 @@ describe('UNGRADED', () => {
 
   test('G2: a line that the close does not have is line_not_recorded, with the lines it has', async () => {
     const close = samplePrices({ market: 'ah/ft/-0.75', odds: { home: '1.95', away: '1.95' } })
-    const { grader } = await fixtureOf({ closes: [close], outcomes: scored(2, 0) })
+    const { grader } = await makeFixture({ closes: [close], outcomes: scored(2, 0) })
     const card = await grader.grade(
       samplePick({ market: 'soccer/epl.20260601.ars-che/ah/ft/-0.5', odds: '1.92' }),
     )
@@ -157,8 +157,8 @@ describe('UNGRADED', () => {
       code: 'field_changed',
     },
   ])('G2: $name', async ({ observation, pick, code }) => {
-    const { grader } = await fixtureOf(observation)
-    expect(codeOf(await grader.grade(pick))).toBe(code)
+    const { grader } = await makeFixture(observation)
+    expect(readCode(await grader.grade(pick))).toBe(code)
   })
 
   test('G2: team names that fit two events are ambiguous_market with the candidates; a single fit is graded', async () => {
@@ -167,7 +167,7 @@ describe('UNGRADED', () => {
       startAtSeconds: START_SECONDS + 2_592_000,
     })
     const other = sampleEvent({ path: 'soccer/epl.20260601.ars-tot', away: 'Tottenham' })
-    const { grader } = await fixtureOf(
+    const { grader } = await makeFixture(
       { closes: [samplePrices()] },
       { event: second, closes: [samplePrices()] },
       { event: other, closes: [samplePrices()] },
@@ -182,10 +182,10 @@ describe('UNGRADED', () => {
   })
 
   test('a voided close does not count', async () => {
-    const { grader, store } = await fixtureOf({ closes: [samplePrices()] })
+    const { grader, store } = await makeFixture({ closes: [samplePrices()] })
     await store.ingest(
       sampleBatch([sampleObservation({ closes: [samplePrices()], closeStatus: 'void' })]),
     )
-    expect(codeOf(await grader.grade(samplePick()))).toBe('no_close_recorded')
+    expect(readCode(await grader.grade(samplePick()))).toBe('no_close_recorded')
   })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codeOf, fixtureOf } from '../../testing/grader.fixture.ts'
+import { makeFixture, readCode } from '../../testing/grader.fixture.ts'
 import {
   START_SECONDS,
   sampleBatch,
@@ -38,7 +38,7 @@ function graded(card: Card): GradedCard {
 
 describe('graded', () => {
   test('a bet can win and still be graded poorly when the price taken was worse than the price at close', async () => {
-    const { grader } = await fixtureOf({ closes: [samplePrices()], outcomes: scored(2, 1) })
+    const { grader } = await makeFixture({ closes: [samplePrices()], outcomes: scored(2, 1) })
     const card = graded(await grader.grade(samplePick({ odds: '1.90' })))
     expect(card.scoreboard).toEqual({
       status: 'won',
@@ -62,7 +62,7 @@ describe('graded', () => {
     const odds = Object.fromEntries(
       selections.map((name, index) => [name, vector.close[index] ?? '']),
     )
-    const { grader } = await fixtureOf({ event, closes: [samplePrices({ market, odds })] })
+    const { grader } = await makeFixture({ event, closes: [samplePrices({ market, odds })] })
     const card = graded(
       await grader.grade(
         samplePick({
@@ -81,7 +81,7 @@ describe('graded', () => {
   })
 
   test('G1: only the selection’s close recorded: graded on price, with the flag; basis fair is UNGRADED', async () => {
-    const { grader } = await fixtureOf({ closes: [samplePrices({ odds: { home: '2.05' } })] })
+    const { grader } = await makeFixture({ closes: [samplePrices({ odds: { home: '2.05' } })] })
     const card = graded(await grader.grade(samplePick({ odds: '2.20' })))
     expect(card.basis).toBe('price')
     expect(card.grade).toBe('A')
@@ -90,12 +90,12 @@ describe('graded', () => {
     expect(card.close.fair_prob).toBeUndefined()
     expect(card.calibration.basis).toBe('price')
     const strict = await grader.grade(samplePick({ options: { basis: 'fair' } }))
-    expect(codeOf(strict)).toBe('close_incomplete')
+    expect(readCode(strict)).toBe('close_incomplete')
   })
 
   test('G1: below a booksum of one the grade is held at C, with the flag', async () => {
     const odds = { home: '2.2', draw: '4', away: '4.2' }
-    const { grader } = await fixtureOf({ closes: [samplePrices({ odds })] })
+    const { grader } = await makeFixture({ closes: [samplePrices({ odds })] })
     const card = graded(await grader.grade(samplePick({ odds: '2.15' })))
     expect(card.clv.fair).toBeGreaterThan(0)
     expect(card.grade).toBe('C')
@@ -116,7 +116,7 @@ describe('graded', () => {
         const taken = 1 + (home - 1) * share
         fc.pre(sum < 1.5 && sum > 0.5 && taken < home && taken > 1)
         const odds = { home: String(home), draw: String(draw), away: String(away) }
-        const { grader } = await fixtureOf({ closes: [samplePrices({ odds })] })
+        const { grader } = await makeFixture({ closes: [samplePrices({ odds })] })
         const card = await grader.grade(samplePick({ odds: taken }))
         expect(['C', 'D', 'F']).toContain(card.grade)
       }),
@@ -125,7 +125,7 @@ describe('graded', () => {
   })
 
   test('the scoreboard may be pending, and comes from the ledger only', async () => {
-    const { grader, store } = await fixtureOf({ closes: [samplePrices()] })
+    const { grader, store } = await makeFixture({ closes: [samplePrices()] })
     expect(graded(await grader.grade(samplePick())).scoreboard).toEqual({ status: 'pending' })
     await store.ingest(sampleBatch([sampleObservation({ outcomes: scored(0, 0) })]))
     expect(graded(await grader.grade(samplePick())).scoreboard).toMatchObject({
@@ -136,12 +136,12 @@ describe('graded', () => {
 
   test('sharper books come first; a named reference is used; disagreement is flagged', async () => {
     const soft = samplePrices({ book: 'bet365', odds: { home: '1.8', draw: '3.6', away: '4.5' } })
-    const { grader } = await fixtureOf({ closes: [soft, samplePrices()] })
+    const { grader } = await makeFixture({ closes: [soft, samplePrices()] })
     const card = graded(await grader.grade(samplePick()))
     expect(card.close.source.book).toBe('pinnacle')
     expect(card.flags).toContain('closes_disagree')
-    const asked = graded(await grader.grade(samplePick({ options: { reference: 'bet365' } })))
-    expect(asked.close.odds).toBe(1.8)
+    const requested = graded(await grader.grade(samplePick({ options: { reference: 'bet365' } })))
+    expect(requested.close.odds).toBe(1.8)
     expect(await grader.grade(samplePick({ options: { reference: 'unibet' } }))).toMatchObject({
       reason: {
         code: 'no_close_recorded',
@@ -154,7 +154,7 @@ describe('graded', () => {
   test('two books with identical closes agree, whatever method removes the margin', async () => {
     const odds = { home: '1.08', draw: '11', away: '34' }
     const closes = ['bet365', 'pinnacle'].map((book) => samplePrices({ book, odds }))
-    const { grader } = await fixtureOf({ closes })
+    const { grader } = await makeFixture({ closes })
     for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const) {
       const pick = samplePick({ selection: 'away', odds: '40', options: { method } })
       expect(graded(await grader.grade(pick)).flags).toEqual([])
@@ -162,14 +162,14 @@ describe('graded', () => {
   })
 
   test('a start that moved after the close was taken is flagged', async () => {
-    const { grader, store } = await fixtureOf({ closes: [samplePrices()] })
+    const { grader, store } = await makeFixture({ closes: [samplePrices()] })
     const event = sampleEvent({ startAtSeconds: START_SECONDS + 3_600 })
     await store.ingest(sampleBatch([sampleObservation({ event })]))
     expect(graded(await grader.grade(samplePick())).flags).toContain('stale_anchor')
   })
 
   test('each method that always gives probabilities can be requested', async () => {
-    const { grader } = await fixtureOf({ closes: [samplePrices()] })
+    const { grader } = await makeFixture({ closes: [samplePrices()] })
     for (const method of ['power', 'shin', 'odds_ratio', 'multiplicative', 'additive'] as const) {
       const card = graded(await grader.grade(samplePick({ options: { method } })))
       expect(card.close.method).toBe(method)
@@ -181,7 +181,7 @@ describe('graded', () => {
 test('a card has the handicap of the backed side, and its key the home side’s', async () => {
   const market = 'soccer/epl.20260601.ars-che/ah/ft/-0.5'
   const prices = samplePrices({ market: 'ah/ft/-0.5', odds: { home: '2', away: '1.9' } })
-  const { grader } = await fixtureOf({ closes: [prices] })
+  const { grader } = await makeFixture({ closes: [prices] })
   const taken = async (selection: string) => {
     const { pick, taken: own } = graded(await grader.grade(samplePick({ market, selection })))
     return [pick.market, own.line]

@@ -160,7 +160,7 @@ export function createGrader(dependencies: Dependencies) {
     grade: (pick: AskedPick): Promise<Card> => slates.cardOfOne(pick, nowSeconds()),
     /** Keeps a paid pick, commits it if it came before its start, and gives the card its receipt. Durable when it resolves. */
     release: (paid: GradeRelease): Promise<Card> => release(parts, paid),
-    cardOf: (receipt: string): Promise<Card | undefined> => readCard(parts, receipt),
+    findCard: (receipt: string): Promise<Card | undefined> => readCard(parts, receipt),
     /** A ledger entry with its inclusion proof; prices only of redistributable sources. */
     publicEntry: (seq: number): Promise<PublicEntry | undefined> => publicEntry(parts, seq),
     /** Entries before a given one, or the newest; newest first, without proofs. */

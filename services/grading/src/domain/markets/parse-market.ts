@@ -104,9 +104,9 @@ function readParts(input: MarketInput): Parts | undefined {
 function lineProblem(
   type: MarketType,
   {
-    given: stated,
+    lineStated: stated,
     inKey,
-  }: { readonly given: number | undefined; readonly inKey: number | undefined },
+  }: { readonly lineStated: number | undefined; readonly inKey: number | undefined },
 ): ParsedMarket | undefined {
   const line = stated ?? inKey
   const { hasLine } = marketShape(type)
@@ -161,7 +161,7 @@ export function parseMarket(pick: Pick<WireSingle, 'market' | 'selection' | 'lin
       kind: 'ambiguous',
       candidates: types.map((candidate) => formatMarketKey(keyWith(candidate))),
     }
-  const wrongLine = lineProblem(type, { given: pick.line, inKey: parts.line })
+  const wrongLine = lineProblem(type, { lineStated: pick.line, inKey: parts.line })
   if (wrongLine !== undefined) return wrongLine
   if (marketShape(type).hasParticipant !== (parts.participant !== undefined))
     return malformed(

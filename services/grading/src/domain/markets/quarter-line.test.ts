@@ -9,7 +9,7 @@ import {
   samplePrices,
   scored,
 } from '../../testing/samples.fixture.ts'
-import { quarterOf } from './quarter-line.ts'
+import { findQuarter } from './quarter-line.ts'
 
 /** Any distribution of margins from -8 to 8. */
 const margins = fc
@@ -51,7 +51,7 @@ describe('G13: a quarter line from its two recorded halves', () => {
       fc.property(margins, quarters, (distribution, line) => {
         const [lower, upper] = [line - 0.25, line + 0.25]
         const [half, whole] = Number.isInteger(lower) ? [upper, lower] : [lower, upper]
-        const quarter = quarterOf(
+        const quarter = findQuarter(
           { half: pairAt(distribution, half), whole: pairAt(distribution, whole) },
           whole < half,
         )
@@ -64,8 +64,8 @@ describe('G13: a quarter line from its two recorded halves', () => {
   })
 
   test('lines that contradict each other give nothing', () => {
-    expect(quarterOf({ half: fairAt(0.5), whole: fairAt(0.6) }, true)).toBeUndefined()
-    expect(quarterOf({ half: fairAt(0.5), whole: fairAt(0.4) }, true)).toBeDefined()
+    expect(findQuarter({ half: fairAt(0.5), whole: fairAt(0.6) }, true)).toBeUndefined()
+    expect(findQuarter({ half: fairAt(0.5), whole: fairAt(0.4) }, true)).toBeDefined()
   })
 
   test('grades -0.75 from -0.5 and -1 of one book, says so, and shows both entries', async () => {

@@ -38,7 +38,7 @@ function wholeOutcome(half: number, whole: number, isHarder: boolean): Outcome {
 const ROUNDING = 1e-9
 
 /** A quarter from its halves' prices and probabilities; undefined if the two lines contradict each other. */
-export function quarterOf(
+export function findQuarter(
   halves: { readonly half: Omit<Half, 'close'>; readonly whole: Omit<Half, 'close'> },
   isWholeHarder: boolean,
 ): Omit<QuarterClose, 'halves'> | undefined {
@@ -88,6 +88,6 @@ export function quarterClose(
   )
   if (second === undefined) return undefined
   const isWholeHarder = whole > half !== isHigherEasier(type, selection)
-  const quarter = quarterOf({ half: first, whole: second }, isWholeHarder)
+  const quarter = findQuarter({ half: first, whole: second }, isWholeHarder)
   return quarter === undefined ? undefined : { ...quarter, halves: [first, second] }
 }

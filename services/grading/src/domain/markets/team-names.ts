@@ -60,13 +60,13 @@ export function teamKey(name: string): string {
 /** For each sport, every key of a name with the keys of all teams that share the name. */
 const indexNames = (
   sports: Readonly<Record<string, readonly (readonly string[])[]>>,
-  keyOf: (name: string) => string,
+  toKey: (name: string) => string,
 ): ReadonlyMap<string, ReadonlyMap<string, readonly string[]>> =>
   new Map(
     Object.entries(sports).map(([sport, groups]) => {
       const index = new Map<string, Set<string>>()
       for (const group of groups) {
-        const keys = group.map(keyOf)
+        const keys = group.map(toKey)
         for (const key of keys) {
           const names = getOrMake(index, key, () => new Set([key]))
           for (const other of keys) names.add(other)

@@ -12,8 +12,8 @@ import { describe, expect, it } from 'vitest'
 import { developmentPayer, transferDigest } from './development-key.ts'
 
 const word = uint8Array({ minLength: 32, maxLength: 32 })
-const hexOf = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`
-const bytesOf = (hex: string): Uint8Array => Buffer.from(hex.slice(2), 'hex')
+const toHex = (bytes: Uint8Array): `0x${string}` => `0x${Buffer.from(bytes).toString('hex')}`
+const toBytes = (hex: string): Uint8Array => Buffer.from(hex.slice(2), 'hex')
 
 const domain = {
   name: 'USD₮0',
@@ -30,11 +30,11 @@ const message = {
   nonce: `0x${'ab'.repeat(32)}`,
 } as const
 
-const transferOf = (of: TransferTypedData['message']): TransferTypedData => ({
+const makeTransfer = (options: TransferTypedData['message']): TransferTypedData => ({
   domain,
   types: TRANSFER_TYPES,
   primaryType: 'TransferWithAuthorization',
-  message: of,
+  message: options,
 })
 
 function isValidKey(key: string): boolean {
@@ -48,7 +48,7 @@ function isValidKey(key: string): boolean {
 describe('a transfer', () => {
   it('is signed over the digest that the gate checks', () => {
     const checked = authorizationDigest(domainSeparator(domain), message)
-    expect(hexOf(transferDigest({ domain, message }))).toBe(hexOf(checked))
+    expect(toHex(transferDigest({ domain, message }))).toBe(toHex(checked))
   })
 })
 
@@ -56,11 +56,11 @@ describe('a development key', () => {
   it('signs so that the gate recovers its address, with a low s, for any key and transfer', async () => {
     await assert(
       asyncProperty(word, word, async (key, nonce) => {
-        const hex = hexOf(key)
+        const hex = toHex(key)
         pre(isValidKey(hex))
-        const transfer = transferOf({ ...message, nonce: hexOf(nonce) })
+        const transfer = makeTransfer({ ...message, nonce: toHex(nonce) })
         const payer = developmentPayer(hex)
-        const read = readEcdsaSignature(bytesOf(await payer.signTypedData(transfer)))
+        const read = readEcdsaSignature(toBytes(await payer.signTypedData(transfer)))
         if (read === undefined) throw new Error('no signature that a token takes')
         const { address } = evmSigner({ privateKey: hex })
         expect(payer.address).toBe(address)
@@ -75,7 +75,7 @@ describe('a development key', () => {
     const payer = developmentPayer(key)
     expect(developmentPayer(key.slice(2)).address).toBe(payer.address)
     expect(payer.address).toBe(evmSigner({ privateKey: key }).address)
-    const signature = readEcdsaSignature(bytesOf(await payer.signTypedData(transferOf(message))))
+    const signature = readEcdsaSignature(toBytes(await payer.signTypedData(makeTransfer(message))))
     if (signature === undefined) throw new Error('no signature that a token takes')
     expect(recoverSigner(transferDigest({ domain, message }), signature)).toBe(payer.address)
   })

@@ -21,25 +21,25 @@ const graded = (market: string): PreviewRow => ({
 
 /** Looks that answer one after the other, and what was asked. */
 function looks(...answers: readonly (readonly PreviewRow[])[]) {
-  const asked: (readonly unknown[])[] = []
+  const requested: (readonly unknown[])[] = []
   const look = async (picks: readonly unknown[]) => {
-    const rows = answers[asked.length] ?? []
-    asked.push(picks)
+    const rows = answers[requested.length] ?? []
+    requested.push(picks)
     const answer = { picks: 0, gradable: 0, ungraded: 0, unreadable: 0, unconfirmed: 0 }
     return { kind: 'seen' as const, answer: { ...answer, repeated: 0, not_looked_at: 0, rows } }
   }
-  return { asked, look }
+  return { asked: requested, look }
 }
 
 const rows = [question(2, 'A', 'B'), graded('C'), question(4, 'A')]
 const [first, , third] = rows.map(betName)
 
 test('an answer is looked at, and may lead to another question; its row keeps its line', async () => {
-  const { asked, look } = looks([question(9, 'yes')], [graded('B')])
+  const { asked: requests, look } = looks([question(9, 'yes')], [graded('B')])
   const answers = new Map([[first ?? '', ['B', 'yes']]])
   const shown = await answerRows(rows, answers, look)
   if (shown.kind !== 'seen') throw new Error(shown.kind)
-  expect(asked).toEqual([[{ market: 'B', line: 2 }], [{ market: 'yes', line: 9 }]])
+  expect(requests).toEqual([[{ market: 'B', line: 2 }], [{ market: 'yes', line: 9 }]])
   expect(shown.answer[0]).toMatchObject({ line: 2, status: 'gradable', chosen: ['B', 'yes'] })
   expect(shown.answer.map(groupRow)).toEqual(['graded', 'graded', 'question'])
 })

@@ -28,7 +28,7 @@ function nextAnswer(row: ShownRow, answers: Answers, round: number): string | un
   return (row.chosen ?? []).length === round ? answers.get(betName(row))?.[round] : undefined
 }
 
-const sendOf = (row: PreviewRow, label: string | undefined): RowOption['send'] =>
+const describeSend = (row: PreviewRow, label: string | undefined): RowOption['send'] =>
   rowOptions(row).find((option) => option.label === label)?.send
 
 /** The rows with the reader's answers; each answer is one more look at what it would send. */
@@ -41,7 +41,7 @@ export async function answerRows(
   for (let round = 0; round < ANSWERS_MAX; round += 1) {
     const askedRows = shown.flatMap((row, place) => {
       const label = nextAnswer(row, answers, round)
-      const send = sendOf(row, label)
+      const send = describeSend(row, label)
       return label === undefined || send === undefined ? [] : [{ label, place, send }]
     })
     const left = shown.map((row) =>

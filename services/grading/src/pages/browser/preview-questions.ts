@@ -78,7 +78,7 @@ const isOfFile = (row: ShownRow): boolean => rowOptions(row).some(({ set }) => s
 /** Questions about the whole file first: one answer settles many rows. */
 export function questionItems(
   rows: readonly ShownRow[],
-  titleOf: (row: ShownRow) => string,
+  rowTitle: (row: ShownRow) => string,
   on: OnAnswer,
 ): readonly HTMLElement[] {
   const ofFile = new Map<string, ShownRow[]>()
@@ -89,6 +89,6 @@ export function questionItems(
   }
   return [
     ...[...ofFile.values()].map((group) => fileQuestion(group, on)),
-    ...rows.filter((row) => !isOfFile(row)).map((row) => rowQuestion(row, titleOf(row), on)),
+    ...rows.filter((row) => !isOfFile(row)).map((row) => rowQuestion(row, rowTitle(row), on)),
   ]
 }

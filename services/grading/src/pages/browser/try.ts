@@ -109,7 +109,7 @@ let last: { readonly text: string; readonly look: Promise<Preview> } | undefined
 const answers = new Map<string, readonly string[]>()
 /** The rows with these answers, of one look. */
 let answered:
-  | { readonly of: unknown; readonly said: string; readonly rows: Promise<Shown> }
+  | { readonly slate: unknown; readonly said: string; readonly rows: Promise<Shown> }
   | undefined
 
 const choicesText = (): string => `${fieldValue('notation')} ${fieldValue('order')}`
@@ -164,11 +164,11 @@ function answerFile(members: NonNullable<RowOption['set']>): void {
 /** The rows of a look with the reader's answers, looked at again if the answers are new. */
 function rowsWithAnswers(found: Preview & { kind: 'seen' }): Promise<Shown> {
   const said = JSON.stringify([...answers])
-  if (answered?.of === found && answered.said === said) return answered.rows
+  if (answered?.slate === found && answered.said === said) return answered.rows
   const rows = answerRows(found.answer.rows, answers, (askedPicks) =>
     previewRecord({ picks: askedPicks }),
   )
-  answered = { of: found, said, rows }
+  answered = { slate: found, said, rows }
   return rows
 }
 
