@@ -25,7 +25,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, statusOf, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatus, stop } = await startTransferFixture()
 const buyer = accountNamed(devnet, 'agent-2')
 const buyerClient = sdkClient(devnet, buyer)
 const asPayer = viemClient(devnet, payer)
@@ -40,7 +40,7 @@ const execute = async (transaction: Transaction) =>
   (await transaction.execute(client)).getReceipt(client)
 /** Signed by the payer and by the key of tokens and accounts here. */
 const both = async (transaction: Transaction) => transaction.freezeWith(client).sign(key)
-const statusOfBoth = async (transaction: Transaction) => statusOf(await both(transaction))
+const statusOfBoth = async (transaction: Transaction) => readStatus(await both(transaction))
 
 /** An account that takes any token, with an alias, as the EVM knows accounts. */
 async function open(change = (create: AccountCreateTransaction) => create): Promise<string> {
@@ -84,9 +84,9 @@ describe('L21: the keys of a token', () => {
   test('a frozen account neither gives nor takes, until it is thawed', async () => {
     const token = await createToken((create) => create.setFreezeKey(key))
     const to = await open()
-    expect(await statusOf(pay(token, to))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, to))).toBe('SUCCESS')
     const freeze = new TokenFreezeTransaction().setTokenId(token).setAccountId(to)
-    expect(await statusOf(freeze)).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(freeze)).toBe('INVALID_SIGNATURE')
     expect(
       await statusOfBoth(new TokenFreezeTransaction().setTokenId(token).setAccountId(to)),
     ).toBe('SUCCESS')
@@ -94,7 +94,7 @@ describe('L21: the keys of a token', () => {
       freeze_status: 'FROZEN',
       kyc_status: 'NOT_APPLICABLE',
     })
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
     expect(await payInEvm(token, to)).toBe(false)
     const back = new TransferTransaction()
       .addTokenTransfer(token, to, -1)
@@ -110,26 +110,26 @@ describe('L21: the keys of a token', () => {
     const token = await createToken((create) => create.setFreezeKey(key).setFreezeDefault(true))
     const to = await open()
     expect(await get(`tokens/${token}`)).toMatchObject({ freeze_default: true })
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
     expect(await holding(to)).toBeUndefined()
     const associate = new TokenAssociateTransaction().setAccountId(to).setTokenIds([token])
     expect(await statusOfBoth(associate)).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_FROZEN_FOR_TOKEN')
     const thaw = new TokenUnfreezeTransaction().setTokenId(token).setAccountId(to)
     expect(await statusOfBoth(thaw)).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, to))).toBe('SUCCESS')
     const keyless = new TokenCreateTransaction()
       .setTokenName('Cold')
       .setTokenSymbol('CLD')
       .setTreasuryAccountId(payer.accountId)
       .setFreezeDefault(true)
-    expect(await statusOf(keyless)).toBe('TOKEN_HAS_NO_FREEZE_KEY')
+    expect(await readStatus(keyless)).toBe('TOKEN_HAS_NO_FREEZE_KEY')
   })
 
   test('a token with KYC is held by those who have it', async () => {
     const token = await createToken((create) => create.setKycKey(key))
     const to = await open()
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN')
     const grant = () => new TokenGrantKycTransaction().setTokenId(token).setAccountId(to)
     expect(await statusOfBoth(grant())).toBe('TOKEN_NOT_ASSOCIATED_TO_ACCOUNT')
     const associate = new TokenAssociateTransaction().setAccountId(to).setTokenIds([token])
@@ -141,7 +141,7 @@ describe('L21: the keys of a token', () => {
     expect(await holding(to)).toMatchObject({ balance: 10, kyc_status: 'GRANTED' })
     const revoke = new TokenRevokeKycTransaction().setTokenId(token).setAccountId(to)
     expect(await statusOfBoth(revoke)).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN')
   })
 
   test('a paused token rests, a deleted one is over', async () => {
@@ -149,16 +149,16 @@ describe('L21: the keys of a token', () => {
     const to = await open()
     expect(await statusOfBoth(new TokenPauseTransaction().setTokenId(token))).toBe('SUCCESS')
     expect(await get(`tokens/${token}`)).toMatchObject({ pause_status: 'PAUSED' })
-    expect(await statusOf(pay(token, to))).toBe('TOKEN_IS_PAUSED')
+    expect(await readStatus(pay(token, to))).toBe('TOKEN_IS_PAUSED')
     expect(await payInEvm(token, to)).toBe(false)
     expect(await statusOfBoth(new TokenDeleteTransaction().setTokenId(token))).toBe(
       'TOKEN_IS_PAUSED',
     )
     expect(await statusOfBoth(new TokenUnpauseTransaction().setTokenId(token))).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, to))).toBe('SUCCESS')
     expect(await statusOfBoth(new TokenDeleteTransaction().setTokenId(token))).toBe('SUCCESS')
     expect(await get(`tokens/${token}`)).toMatchObject({ deleted: true })
-    expect(await statusOf(pay(token, to))).toBe('TOKEN_WAS_DELETED')
+    expect(await readStatus(pay(token, to))).toBe('TOKEN_WAS_DELETED')
     const plain = await createToken()
     expect(await statusOfBoth(new TokenPauseTransaction().setTokenId(plain))).toBe(
       'TOKEN_HAS_NO_PAUSE_KEY',
@@ -188,7 +188,7 @@ describe('L21: who is paid', () => {
     const token = await createToken()
     const to = await open()
     expect(await remove(to)).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('ACCOUNT_DELETED')
+    expect(await readStatus(pay(token, to))).toBe('ACCOUNT_DELETED')
     expect(await payInEvm(token, to)).toBe(false)
   })
 
@@ -197,7 +197,7 @@ describe('L21: who is paid', () => {
     const toIt = new CustomFixedFee().setHbarAmount(new Hbar(1)).setFeeCollectorAccountId(collector)
     const token = await createToken((create) => create.setCustomFees([toIt]))
     const [one, two] = [await open(), await open()]
-    expect(await statusOf(pay(token, one))).toBe('SUCCESS')
+    expect(await readStatus(pay(token, one))).toBe('SUCCESS')
     expect(await remove(collector)).toBe('SUCCESS')
     const on = new TransferTransaction()
       .addTokenTransfer(token, one, -1)
@@ -213,9 +213,9 @@ describe('L21: who is paid', () => {
       new TransferTransaction()
         .addHbarTransfer(payer.accountId, new Hbar(-1))
         .addHbarTransfer(to, new Hbar(1))
-    expect(await statusOf(hbar())).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(hbar())).toBe('INVALID_SIGNATURE')
     expect(await statusOfBoth(hbar())).toBe('SUCCESS')
-    expect(await statusOf(pay(token, to))).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(pay(token, to))).toBe('INVALID_SIGNATURE')
     expect(await payInEvm(token, to)).toBe(false)
     expect(await statusOfBoth(pay(token, to))).toBe('SUCCESS')
     const { evm_address: address } = await get(`accounts/${to}`)
@@ -229,7 +229,7 @@ describe('L21: who is paid', () => {
       buyer.accountId,
       new Hbar(2),
     )
-    expect(await statusOf(allow)).toBe('SUCCESS')
+    expect(await readStatus(allow)).toBe('SUCCESS')
     const take = new TransferTransaction()
       .addApprovedHbarTransfer(payer.accountId, new Hbar(-2))
       .addHbarTransfer(buyer.accountId, new Hbar(2))
@@ -274,7 +274,7 @@ describe('L21: what it costs, and who renews it', () => {
     const info = await new TokenInfoQuery().setTokenId(token).execute(client)
     expect(String(info.autoRenewAccountId)).toBe(payer.accountId)
     const unsigned = new TopicCreateTransaction().setAutoRenewAccountId(buyer.accountId)
-    expect(await statusOf(unsigned)).toBe('INVALID_SIGNATURE')
+    expect(await readStatus(unsigned)).toBe('INVALID_SIGNATURE')
     const own = new TopicCreateTransaction().setAutoRenewAccountId(payer.accountId)
     const { topicId } = await execute(own)
     expect(await get(`topics/${String(topicId)}`)).toMatchObject({
@@ -282,7 +282,7 @@ describe('L21: what it costs, and who renews it', () => {
     })
     const known = await new TopicInfoQuery().setTopicId(String(topicId)).execute(client)
     expect(String(known.autoRenewAccountId)).toBe(payer.accountId)
-    expect(await statusOf(new TopicCreateTransaction().setAutoRenewAccountId('0.0.99999'))).toBe(
+    expect(await readStatus(new TopicCreateTransaction().setAutoRenewAccountId('0.0.99999'))).toBe(
       'INVALID_AUTORENEW_ACCOUNT',
     )
   })
