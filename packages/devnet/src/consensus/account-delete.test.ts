@@ -12,15 +12,7 @@ import { afterAll, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payee,
-  payer,
-  readStatusFor: readStatus,
-  stop,
-  tinybar,
-} = await startTransferFixture()
+const { client, devnet, payee, payer, readStatus, stop, tinybar } = await startTransferFixture()
 afterAll(stop)
 
 const key = PrivateKey.generateECDSA()

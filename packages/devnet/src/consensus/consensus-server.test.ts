@@ -14,16 +14,8 @@ import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixtur
 import { REVERTING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payee,
-  payer,
-  readStatusFor: readStatus,
-  tinybar,
-  transfer,
-  stop,
-} = await startTransferFixture()
+const { client, devnet, payee, payer, readStatus, tinybar, transfer, stop } =
+  await startTransferFixture()
 afterAll(stop)
 
 describe('L8: a transfer by the SDK', () => {

@@ -18,14 +18,7 @@ import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.f
 import { LOGGING_CONTRACT, REVERTING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payer,
-  readStatusFor: readStatus,
-  stop,
-  tinybar,
-} = await startTransferFixture()
+const { client, devnet, payer, readStatus, stop, tinybar } = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { accountNamed, mirror, rpc, viemClient } from '../testing/test-clients.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, readStatusFor: readStatus, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatus, stop } = await startTransferFixture()
 afterAll(stop)
 
 const sender = viemClient(devnet, accountNamed(devnet, 'agent-2'))

@@ -11,16 +11,8 @@ import { afterAll, describe, expect, test, vi } from 'vitest'
 import { accountNamed, mirror } from '../testing/test-clients.fixture.ts'
 import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payee,
-  payer,
-  readStatusFor: readStatus,
-  tinybar,
-  transfer,
-  stop,
-} = await startTransferFixture()
+const { client, devnet, payee, payer, readStatus, tinybar, transfer, stop } =
+  await startTransferFixture()
 afterAll(stop)
 
 describe('L8: consensus refuses, and the fee is charged', () => {

@@ -16,16 +16,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { accountNamed } from '../testing/test-clients.fixture.ts'
 import { sdkClient, sdkKey, startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payee,
-  payer,
-  readStatusFor: readStatus,
-  tinybar,
-  transfer,
-  stop,
-} = await startTransferFixture()
+const { client, devnet, payee, payer, readStatus, tinybar, transfer, stop } =
+  await startTransferFixture()
 afterAll(stop)
 
 function generated(options: { secondsAgo: number }): TransactionId {

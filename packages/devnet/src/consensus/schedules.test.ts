@@ -17,14 +17,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payer,
-  readStatusFor: readStatus,
-  stop,
-  tinybar,
-} = await startTransferFixture()
+const { client, devnet, payer, readStatus, stop, tinybar } = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body

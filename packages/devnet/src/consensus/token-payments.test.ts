@@ -17,14 +17,7 @@ import { accountNamed, mirror, viemClient } from '../testing/test-clients.fixtur
 import { DELEGATING_CONTRACT } from '../testing/tiny-contracts.fixture.ts'
 import { sdkClient, startTransferFixture, toMirrorId } from '../testing/transfer.fixture.ts'
 
-const {
-  client,
-  devnet,
-  payer,
-  payee,
-  readStatusFor: readStatus,
-  stop,
-} = await startTransferFixture()
+const { client, devnet, payer, payee, readStatus, stop } = await startTransferFixture()
 const buyer = accountNamed(devnet, 'agent-2')
 const seller = accountNamed(devnet, 'agent-3')
 const buyerClient = sdkClient(devnet, buyer)

@@ -11,7 +11,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { mirror } from '../testing/test-clients.fixture.ts'
 import { startTransferFixture } from '../testing/transfer.fixture.ts'
 
-const { client, devnet, payer, readStatusFor: readStatus, stop } = await startTransferFixture()
+const { client, devnet, payer, readStatus, stop } = await startTransferFixture()
 afterAll(stop)
 
 const get = async (path: string) => (await mirror(devnet, `/api/v1/${path}`)).body

@@ -12,14 +12,7 @@ import { sdkKey, startTransferFixture, toMirrorId } from '../testing/transfer.fi
 
 let wallMs = 0
 
-const {
-  client,
-  devnet,
-  payer,
-  readStatusFor: readStatus,
-  stop,
-  transfer,
-} = await startTransferFixture({
+const { client, devnet, payer, readStatus, stop, transfer } = await startTransferFixture({
   wallClock: { unixMs: () => Date.now() + wallMs },
 })
 afterAll(stop)

@@ -23,7 +23,7 @@ type TransferFixture = {
   /** Balance of an account, tinybar. */
   tinybar: (account: string) => Promise<number>
   /** Sends a transaction, through `client` by default, and returns the name of the response code with which it ends. */
-  readStatusFor: (transaction: Transaction, through?: Client) => Promise<string>
+  readStatus: (transaction: Transaction, through?: Client) => Promise<string>
   stop: () => Promise<void>
 }
 
@@ -47,7 +47,7 @@ export async function startTransferFixture(options: DevnetOptions = {}): Promise
       const { body } = await mirror(devnet, `/api/v1/accounts/${account}`)
       return (body['balance'] as { balance: number }).balance
     },
-    async readStatusFor(transaction, through = client) {
+    async readStatus(transaction, through = client) {
       try {
         const response = await transaction.execute(through)
         return (await response.getReceipt(through)).status.toString()

@@ -50,7 +50,7 @@ test('C22: the AI SDK lists, subscribes, is asked, hears, refreshes and unsubscr
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const authorization = `Bearer ${on.issueTokenFor('care.read.user', 'judge')}`
+  const authorization = `Bearer ${on.issueToken('care.read.user', 'judge')}`
   const client = await createMCPClient({
     transport: { type: 'http', url: `${on.care.url}/mcp/2026-07-28`, headers: { authorization } },
     experimental_events: { store },

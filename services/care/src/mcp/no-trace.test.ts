@@ -23,7 +23,7 @@ const PRINCIPALS = [
 ] as const
 
 let fixture: McpFixture
-const { call, listen, issueTokenFor: issueToken } = modernCalls(() => fixture)
+const { call, listen, issueToken } = modernCalls(() => fixture)
 beforeAll(async () => {
   fixture = await startMcp({ limits: { pageVersions: 5, pageChains: 2 } })
   for (const domain of DOMAINS) await write(domain)

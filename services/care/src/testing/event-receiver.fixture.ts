@@ -138,7 +138,7 @@ export function useEvents() {
   const issueToken = (scope: string, sub: string): string =>
     on.care.token(scope, { sub, audience: EVENTS_AUDIENCE })
   return Object.assign(on, {
-    issueTokenFor: issueToken,
+    issueToken,
     /** A host whose token is for this service. */
     makeHostFor: (scope: string, sub: string) => eventHost(on.care, issueToken(scope, sub)),
     write: (over: Readonly<Record<string, string>>) =>

@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000
 
 let fixture: McpFixture
 const revoked = new Set<string>()
-const { call, listen, post, issueTokenFor: issueToken } = modernCalls(() => fixture)
+const { call, listen, post, issueToken } = modernCalls(() => fixture)
 const readers: EventReader[] = []
 beforeEach(async () => {
   fixture = await startMcp({

@@ -6,7 +6,7 @@ import { EventReader } from '../sessions/event-reader.fixture.ts'
 import { ENVELOPE, modernBody, modernCalls, modernHeaders } from './modern.fixture.ts'
 
 let fixture: McpFixture
-const { call, post, issueTokenFor: issueToken } = modernCalls(() => fixture)
+const { call, post, issueToken } = modernCalls(() => fixture)
 const METADATA = `${BASE_URL}/.well-known/oauth-protected-resource/mcp/2026-07-28`
 const READ = 'scope="care.read.user care.read.assistant"'
 const TEA = { uri: 'care://ann/tea' }

@@ -66,7 +66,7 @@ export function modernCalls(fixture: () => McpFixture) {
     return { status, headers: answered, body: isJson ? JSON.parse(text) : {} }
   }
   return {
-    issueTokenFor: issueToken,
+    issueToken,
     post,
     /** Calls a method with the scopes of a token. */
     call: async (scope: string, method: string, params: object = {}): Promise<Answer> =>

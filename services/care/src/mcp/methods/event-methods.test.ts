@@ -33,7 +33,7 @@ const makeHost = (scope: string, sub = `sub-${count}`) => on.makeHostFor(scope, 
 const write = (over: Record<string, string>) => on.write({ domain: `tea-${count}`, ...over })
 /** A host of one person, whose token says for which program it was issued. */
 const hostWith = async (claims: object) => {
-  const payload = decodeJwt(on.issueTokenFor('care.read.user', `sub-${count}`))
+  const payload = decodeJwt(on.issueToken('care.read.user', `sub-${count}`))
   const signing = new SignJWT({ ...payload, ...claims }).setProtectedHeader({ alg: 'HS256' })
   return eventHost(on.care, await signing.sign(Buffer.from(TOKEN_SECRET)))
 }

@@ -49,7 +49,7 @@ async function audited() {
     if (entry === undefined) throw new Error('the ledger lacks an entry')
     return JSON.parse(JSON.stringify(entry))
   }
-  return { audit, makeEntryFor: makeEntry }
+  return { audit, makeEntry }
 }
 
 test('G5: an audit’s figures are what its cards add up to; one changed figure is found', async () => {
@@ -64,10 +64,10 @@ test('G5: an audit’s figures are what its cards add up to; one changed figure 
 })
 
 test('every closing price of an audit is in the entry that its card names: halves and legs too, hidden ones said so', async () => {
-  const { audit, makeEntryFor } = await audited()
+  const { audit, makeEntry } = await audited()
   const outcomes = await Promise.all(
     namedEntries(audit).map(async ({ seq, cards }) => {
-      const entry = await makeEntryFor(seq)
+      const entry = await makeEntry(seq)
       return cards.map((close) => checkClose(close, entry))
     }),
   )
@@ -82,7 +82,7 @@ test('every closing price of an audit is in the entry that its card names: halve
 })
 
 test('an attack: a card with another price, or with the hash of another entry, fails', async () => {
-  const { audit, makeEntryFor: makeEntryHere } = await audited()
+  const { audit, makeEntry: makeEntryHere } = await audited()
   const [first] = namedEntries(audit)
   const [close] = first?.cards ?? []
   if (first === undefined || close === undefined) throw new Error('the audit has no close')
