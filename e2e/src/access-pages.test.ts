@@ -34,7 +34,7 @@ async function keepPicture(page: Page, name: string): Promise<void> {
   if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
 
-const PAGES = ['/', '/agent'] as const
+const PAGES = ['/', '/agent', '/earnings'] as const
 const withAgent = (path: (typeof PAGES)[number]): string =>
   path === '/agent' ? `/agent?agent=${address}` : path
 
@@ -65,6 +65,19 @@ describe.skipIf(chromiumMissing !== undefined)(
       const first = await timeLeft()
       await expect.poll(timeLeft, WAIT).not.toBe(first)
       await expect.poll(() => page.locator('[data-kind="renewed"]').count(), WAIT).not.toBe(0)
+    })
+
+    it('A28: earnings and costs are columns and rows of the same windows', async () => {
+      const page = await visit('/earnings', { javaScriptEnabled: false })
+      const rows = () => page.locator('tbody tr').count()
+      await expect
+        .poll(async () => {
+          await page.reload()
+          return (await rows()) > 0 && (await page.locator('rect.up[height="0"]').count()) < 24
+        }, WAIT)
+        .toBe(true)
+      expect([await rows(), await page.locator('rect.up').count()]).toEqual([24, 24])
+      expect(await page.getAttribute('figure svg', 'aria-label')).toMatch(/earned [\d.]+ HBAR/)
     })
 
     it('without a script the form asks, and the page has everything', async () => {

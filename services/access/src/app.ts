@@ -15,8 +15,7 @@ import type { RecorderCount } from './domain/recorder-count.ts'
 import type { SalesStops } from './domain/sales-stops.ts'
 import { describeSale, purchaseTinybar, type SalesTerms } from './domain/sales-terms.ts'
 import { dependencyAnswer, errorAnswer } from './errors.ts'
-import { addAccessPages } from './pages/access-pages.ts'
-import type { AgentPageDeps } from './pages/agent-page.ts'
+import { type AccessPageDeps, addAccessPages } from './pages/access-pages.ts'
 import {
   type AccessRouteDeps,
   addAccessRoute,
@@ -33,7 +32,7 @@ const accessCors: CorsPolicy = {
 }
 
 type AccessAppDeps = AccessRouteDeps &
-  Pick<AgentPageDeps, 'readEvents'> &
+  Pick<AccessPageDeps, 'readEvents' | 'readSellerWindows'> &
   ReadinessDeps &
   Pick<
     ServiceAppOptions,

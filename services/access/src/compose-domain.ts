@@ -20,6 +20,7 @@ import { createSalesStops } from './domain/sales-stops.ts'
 import { createSalesTerms } from './domain/sales-terms.ts'
 import { createSellerAccount } from './domain/seller-account.ts'
 import { createSellerAlerts, readSellerFigures } from './domain/seller-alerts.ts'
+import { createSellerWindows } from './domain/seller-windows.ts'
 import { createSubscriptions, type Subscriptions } from './domain/subscriptions.ts'
 import type { Telemetry } from './telemetry.ts'
 
@@ -58,6 +59,16 @@ function composeEvents(
   return async (): Promise<EventsRead> => ({ kind: 'unread' })
 }
 
+function composeWindows(
+  { sellerHistory: history, ...ports }: DomainParts,
+  account: ReturnType<typeof createSellerAccount> | undefined,
+): ReturnType<typeof createSellerWindows> {
+  const recorders = () => account?.latest()?.recorders
+  return history === undefined
+    ? async () => undefined
+    : createSellerWindows({ ...ports, history, recorders })
+}
+
 /** Everything that decides, over ports that are connected. */
 export function composeDomain(
   ports: DomainParts,
@@ -81,6 +92,7 @@ export function composeDomain(
   const { sellerHistory: history } = ports
   const account = history && createSellerAccount({ ...ports, history })
   const readEvents = composeEvents(ports, subscriptions)
+  const readSellerWindows = composeWindows(ports, account)
   const { RECORDER_COUNT: recorderCount } = config
   const recorders = createRecorderCount({ ...ports, history, recorderCount })
   const { readRecorders } = recorders
@@ -124,5 +136,6 @@ export function composeDomain(
     holder: createAgentHolder(ports),
   })
   const sales = { callAccess, gate, stops, terms }
-  return { ...sales, account, alerts, readEvents, reaper, recorders, subscriptions, sweep }
+  const pages = { readEvents, readSellerWindows }
+  return { ...sales, ...pages, account, alerts, reaper, recorders, subscriptions, sweep }
 }

@@ -3,7 +3,8 @@ import type { Clock } from '@tallystick/service-kit'
 import { LedgerUnavailable } from '@tallystick/x402'
 import type { MirrorNode } from '@tallystick/x402/hedera'
 import { getAbiItem, type Hex, toEventSelector } from 'viem'
-import type { SellerHistory, SellerMovement } from '../domain/seller-account.ts'
+import type { SellerHistory, SellerMovement, WindowMoney } from '../domain/seller-account.ts'
+import { decodeContractEvents } from './contract-calls.ts'
 
 const KINDS = {
   EarningsWithdrawn: 'earnings-withdrawn',
@@ -12,6 +13,10 @@ const KINDS = {
   Skimmed: 'reserve-funded',
   RecorderSet: 'recorder-set',
 } as const satisfies Record<string, SellerMovement['kind']>
+
+const WINDOW_TOPICS = (['SubscriptionOpened', 'SlotRenewed', 'GasCharged'] as const).map((name) =>
+  toEventSelector(getAbiItem({ abi: accessWindowAbi, name })),
+)
 
 const kinds = new Map(
   Object.entries(KINDS).map(([name, kind]) => [
@@ -33,6 +38,27 @@ function readMovement(log: {
   return kind === 'recorder-set'
     ? { kind, consensusTimestamp, recorder: `0x${account.slice(-40).toLowerCase()}` }
     : { kind, consensusTimestamp, tinybar: BigInt(data) }
+}
+
+const noMoney = (consensusTimestamp: string): WindowMoney => ({
+  consensusTimestamp,
+  openedOffers: [],
+  renewedTinybar: 0n,
+  renewalGasTinybar: 0n,
+})
+
+/** What one transaction did, and one more of its events. */
+function withEvent(
+  money: WindowMoney,
+  { args, eventName }: ReturnType<typeof decodeContractEvents>[number],
+): WindowMoney {
+  if (eventName === 'SubscriptionOpened')
+    return { ...money, openedOffers: [...money.openedOffers, args.offerId] }
+  if (eventName === 'SlotRenewed')
+    return { ...money, renewedTinybar: money.renewedTinybar + args.chargedTinybar }
+  if (eventName === 'GasCharged')
+    return { ...money, renewalGasTinybar: money.renewalGasTinybar + args.amountTinybar }
+  return money
 }
 
 /** The ledger's clock may be ahead of ours. */
@@ -68,6 +94,19 @@ export function createMirrorSellerHistory(options: {
         const movement = readMovement(log)
         if (movement !== undefined) yield movement
       }
+    },
+    async *windowMoneyAfter(afterTimestamp) {
+      const untilSeconds = logsUntilSeconds(clock)
+      const wanted = { address: contract, topics: WINDOW_TOPICS, afterTimestamp, untilSeconds }
+      let money: WindowMoney | undefined
+      for await (const { consensusTimestamp, data, topics } of mirror.logs(wanted)) {
+        if (money !== undefined && money.consensusTimestamp !== consensusTimestamp) yield money
+        const before =
+          money?.consensusTimestamp === consensusTimestamp ? money : noMoney(consensusTimestamp)
+        const [event] = decodeContractEvents([{ address: contract, data, topics }], contract)
+        money = event === undefined ? before : withEvent(before, event)
+      }
+      if (money !== undefined) yield money
     },
     async *gasPaidAfter(account, afterTimestamp) {
       const accountId = account === 'payTo' ? payTo : (await mirror.account(account))?.accountId

@@ -50,7 +50,7 @@ export type EventsRead =
   | { readonly kind: 'too-many' }
 
 /** A page waits this long, milliseconds; a mirror node that answers at all does so in a second. */
-const WAIT_MS_MAX = 3_000
+export const PAGE_WAIT_MS_MAX = 3_000
 /** How old what a page shows may be, milliseconds: mirror nodes lag as much. */
 const KEPT_MS = 10_000
 /** Agents whose events are kept, some 20 kB each. */
@@ -101,7 +101,7 @@ export function createEventReader(deps: {
       keptRead({ clock, keptMs: KEPT_MS, read: () => readNow(agent) }),
     )
     try {
-      return (await atMost(clock, WAIT_MS_MAX, read())) ?? { kind: 'unread' }
+      return (await atMost(clock, PAGE_WAIT_MS_MAX, read())) ?? { kind: 'unread' }
     } catch (error) {
       if (error instanceof LedgerUnavailable) return { kind: 'unread' }
       throw error

@@ -14,6 +14,7 @@ function createHistory(payments: number) {
       if (after === '0.000000000')
         yield { kind: 'recorder-set', consensusTimestamp: '1.000000000', recorder: RECORDER }
     },
+    async *windowMoneyAfter() {},
     async *gasPaidAfter(account, after) {
       if (account === 'payTo') return
       requests.push(after)

@@ -15,6 +15,16 @@ export type SellerMovement = { readonly consensusTimestamp: string } & (
   | { readonly kind: 'recorder-set'; readonly recorder: Hex }
 )
 
+/** What one transaction brought in by windows that began in it, and what renewals cost there. */
+export type WindowMoney = {
+  readonly consensusTimestamp: string
+  /** The offer of each window that was opened: its first period is charged at once. */
+  readonly openedOffers: readonly number[]
+  readonly renewedTinybar: bigint
+  /** Gas that the contract was billed for. */
+  readonly renewalGasTinybar: bigint
+}
+
 type GasPaid = { readonly consensusTimestamp: string; readonly tinybar: bigint }
 
 /** The ledger's history of the seller, oldest first. Everything throws x402's LedgerUnavailable. */
@@ -22,6 +32,7 @@ export type SellerHistory = {
   /** Of the contract, `seconds.nanos`. */
   createdAt(): Promise<string>
   movementsAfter(consensusTimestamp: string): AsyncIterable<SellerMovement>
+  windowMoneyAfter(consensusTimestamp: string): AsyncIterable<WindowMoney>
   /** Gas that an account paid for its own transactions; nothing for a recorder that is payTo. */
   gasPaidAfter(account: 'payTo' | Hex, consensusTimestamp: string): AsyncIterable<GasPaid>
 }
@@ -47,7 +58,7 @@ const ENTRIES_MAX = 2_000
 const KEPT_MS = 60_000
 
 /** Reads on in each list from where it stopped; false if more is left. */
-function createListReader(createdAt: () => Promise<string>) {
+export function createListReader(createdAt: () => Promise<string>) {
   const readTo = new Map<string, string>()
   return async <Entry extends { readonly consensusTimestamp: string }>(
     list: string,

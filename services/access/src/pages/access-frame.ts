@@ -7,6 +7,7 @@ export const ACCESS_FRAME: Pick<Page, 'brand' | 'nav'> = {
   nav: [
     { href: '/', label: 'Overview' },
     { href: '/agent', label: 'An agent' },
+    { href: '/earnings', label: 'Earnings' },
   ],
 }
 

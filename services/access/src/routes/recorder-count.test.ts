@@ -33,6 +33,7 @@ const createHistory = (recorders: readonly Hex[], fromSeconds = 0): SellerHistor
         yield { kind: 'recorder-set', consensusTimestamp, recorder }
     }
   },
+  async *windowMoneyAfter() {},
   async *gasPaidAfter() {},
 })
 
