@@ -2,6 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const PROCESSES = 3
+/** Within this a client has found another process for its stream, milliseconds. */
+const FOUND_AGAIN_MS = 5_000
 
 /** Equal processes of a service. */
 type Killable = {
@@ -40,9 +42,11 @@ export function createFaults(services: readonly Killable[], onFault: OnFault) {
       await Promise.all(restarting)
       return restarting.length
     },
-    /** Nothing else befalls anybody meanwhile. */
+    /** Nothing else befalls anybody meanwhile, nor shortly before: the official client asks for its stream twice and gives up. */
     async befallAlone(fault: () => Promise<void>): Promise<void> {
       isAlone = true
+      await Promise.all(restarting)
+      await pause(FOUND_AGAIN_MS)
       await fault()
       isAlone = false
     },

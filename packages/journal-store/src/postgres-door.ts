@@ -3,7 +3,7 @@
  * and the end of all waiting are judged here and nowhere else.
  */
 import { readFileSync } from 'node:fs'
-import { ANSWER_MS, PostgresLine } from './postgres-line.ts'
+import { ANSWER_MS, CONNECT_MS, PostgresLine, Unanswered } from './postgres-line.ts'
 import { besideDatabase, errorCode, replaceFileNow } from './private-file.ts'
 import { errorMessage, type UnavailableError } from './unavailable.ts'
 
@@ -25,6 +25,12 @@ function describeTarget(url: string): string {
 const FIND_MS = 5_000
 /** Pause before all hosts are asked again, milliseconds. */
 const ROUND_PAUSE_MS = 50
+
+/**
+ * How long one attempt waits at a host that lets nobody in, milliseconds: a packet that a network swallowed is sent again every
+ * four seconds then, at the latest.
+ */
+const KNOCK_MS = 10_000
 
 export type PostgresOptions = {
   /** Names what lies there, for the operator; by default `the store`. */
@@ -130,6 +136,13 @@ export class PostgresDoor {
    * seen is missed if another takes writes and they are not waited for.
    */
   readonly #silent = new Set<string>()
+  /**
+   * Hosts that let nobody in, with the one attempt that waits there for all of the process. A server that hangs and goes on lets
+   * everybody in that was given up meanwhile, one after the other, before anybody new.
+   */
+  readonly #knocks = new Map<string, Promise<void>>()
+  #knocking = new AbortController()
+  #seekers = 0
   /** Names what lies behind it and where, for the operator. */
   readonly name: string
   #refusal: Error | undefined
@@ -152,6 +165,16 @@ export class PostgresDoor {
 
   /** A connection to the host that takes writes. Rejects with the service's error if none does in time. */
   async find(limits: LineLimits = {}): Promise<PostgresLine> {
+    this.#seekers += 1
+    try {
+      return await this.#seek(limits)
+    } finally {
+      this.#seekers -= 1
+      if (this.#seekers === 0) this.#stopKnocking()
+    }
+  }
+
+  async #seek(limits: LineLimits): Promise<PostgresLine> {
     const { findMs = this.#options.findMs ?? FIND_MS } = limits
     const endMs = performance.now() + findMs
     for (;;) {
@@ -250,6 +273,7 @@ export class PostgresDoor {
       if (this.#open.delete(line) && line.wasSilent) this.#silent.add(address)
     }
     try {
+      await this.#untilLetIn(address)
       const line = await PostgresLine.connect(address, { answerMs, onEnd })
       const [state] = await line.ask<ServerState>(STATE)
       if (state === undefined) return []
@@ -258,9 +282,38 @@ export class PostgresDoor {
       if (this.#timelines.note(state)) this.#endOlder(state)
       return [{ line, state }]
     } catch (error) {
+      if (error instanceof Unanswered && this.#seekers > 0 && !this.#knocks.has(address))
+        this.#knocks.set(address, this.#knock(address))
       onUnreachable(error instanceof Error ? error : new Error(String(error)))
       return []
     }
+  }
+
+  /** Rejects if another attempt waits there and is not let in either. */
+  async #untilLetIn(address: string): Promise<void> {
+    const knock = this.#knocks.get(address)
+    if (knock === undefined) return
+    await Promise.race([knock, this.#options.pause(CONNECT_MS)])
+    if (this.#knocks.has(address)) throw new Error('the server lets nobody in')
+  }
+
+  /** Resolves once the host lets somebody in, or says that it does not. */
+  async #knock(address: string): Promise<void> {
+    const { signal } = this.#knocking
+    const limits = { answerMs: KNOCK_MS, connectMs: KNOCK_MS, onEnd: () => undefined, signal }
+    let isUnanswered = true
+    while (isUnanswered && !signal.aborted)
+      isUnanswered = await PostgresLine.connect(address, limits).then(
+        (line) => line.end().then(() => false),
+        (error: unknown) => error instanceof Unanswered,
+      )
+    if (!signal.aborted) this.#knocks.delete(address)
+  }
+
+  #stopKnocking(): void {
+    this.#knocking.abort()
+    this.#knocking = new AbortController()
+    this.#knocks.clear()
   }
 
   #findRefusal({ is_read_only: isReadOnly, system, timeline }: ServerState): string | undefined {

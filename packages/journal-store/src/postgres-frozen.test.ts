@@ -180,6 +180,27 @@ describe.skipIf(postgresMissing !== undefined || process.env['DATABASE_URL'] !==
       }
     })
 
+    it('S12: at a server that hangs one attempt waits for all of a process, since it lets everybody in later that was given up, and once it goes on all are let in', async () => {
+      const door = new PostgresDoor({ ...server(), findMs: 5_000 })
+      const lines = await Promise.all(Array.from({ length: 8 }, () => door.find()))
+      endings.push(async () => Promise.all(lines.map((line) => line.end())))
+      pair.freezePrimary()
+      const connecting = vi.spyOn(PostgresLine, 'connect')
+      try {
+        const seeking = Array.from({ length: 8 }, () => door.find())
+        for (const found of await Promise.allSettled(seeking)) expect(found.status).toBe('rejected')
+        const [primary = ''] = url.split(',')
+        const attempts = connecting.mock.calls.filter(([address]) => address.startsWith(primary))
+        // Once each, and once for all of them.
+        expect(attempts.length).toBeLessThanOrEqual(8 + 1)
+        const seekingStill = Array.from({ length: 8 }, () => door.find())
+        pair.thawPrimary()
+        lines.push(...(await Promise.all(seekingStill)))
+      } finally {
+        connecting.mockRestore()
+      }
+    })
+
     it('G12: on a server that hangs a lease is nobody’s after its time, and is held again on the promoted one', async () => {
       const lease = await openPostgresLease(
         new PostgresDoor(server()),

@@ -9,7 +9,7 @@ import { Client, DatabaseError, types } from 'pg'
 const INT8_OID = 20
 
 /** How long a host may take to let somebody in, milliseconds: a server that is stopped takes connections and says nothing. */
-const CONNECT_MS = 1_000
+export const CONNECT_MS = 1_000
 
 /** How long an answer may take, milliseconds: many times that of a busy disk, and short enough to be elsewhere within 5 s. */
 export const ANSWER_MS = 3_000
@@ -28,7 +28,7 @@ const KEEP_ALIVE =
   '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3'
 
 /** No answer in time. The connection is gone; what the server did is not known. */
-class Unanswered extends Error {
+export class Unanswered extends Error {
   override readonly name = 'Unanswered'
 }
 
@@ -67,8 +67,12 @@ type Row = Readonly<Record<string, unknown>>
 type LineOptions = {
   /** How long an answer may take, milliseconds. */
   readonly answerMs: number
+  /** How long it may take to be let in, milliseconds; by default a second. */
+  readonly connectMs?: number | undefined
   /** Called once it is over. */
   readonly onEnd: (line: PostgresLine) => void
+  /** Ends it. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export class PostgresLine {
@@ -87,14 +91,14 @@ export class PostgresLine {
     return this.#end instanceof Unanswered
   }
 
-  private constructor(address: string, options: LineOptions) {
-    const { answerMs } = options
+  private constructor(address: string, options: LineOptions & { readonly connectMs: number }) {
+    const { answerMs, connectMs, signal } = options
     this.#options = options
     this.#client = new Client({
       connectionString: address,
       application_name: this.name,
       keepAlive: true,
-      connectionTimeoutMillis: Math.min(CONNECT_MS, answerMs),
+      connectionTimeoutMillis: connectMs,
       pipeline: true,
       options: KEEP_ALIVE,
       types: {
@@ -108,17 +112,21 @@ export class PostgresLine {
     // Without a listener a lost connection would end the process. Its queries reject by themselves.
     this.#client.on('error', (error) => this.destroy(error))
     this.#client.on('end', () => this.destroy(new Error('the connection ended')))
+    signal?.addEventListener('abort', () => this.destroy(new Error('nobody waits for it')))
   }
 
-  /** Connects, or rejects in time. */
+  /** Connects, or rejects in time: with Unanswered if the server said nothing. */
   static async connect(address: string, options: LineOptions): Promise<PostgresLine> {
-    const line = new PostgresLine(address, options)
+    const { answerMs, connectMs = Math.min(CONNECT_MS, answerMs) } = options
+    const line = new PostgresLine(address, { ...options, connectMs })
+    const endMs = performance.now() + connectMs
     try {
       await line.#client.connect()
       return line
     } catch (error) {
       line.destroy(new Error('the connection was not made', { cause: error }))
-      throw error
+      if (performance.now() < endMs) throw error
+      throw new Unanswered(`nobody was let in within ${connectMs} ms`, { cause: error })
     }
   }
 
