@@ -31,6 +31,7 @@ const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'docs/how-to/deploy-one-service.md': {
     'docker build': 'a container engine; CI builds the images',
+    'buildah build': 'a builder; images.test.ts builds so where there is one',
     'docker compose --env-file deploy/local.env --profile local':
       'a container engine; CI pays there',
     'docker compose --env-file deploy/local.env --env-file': 'a container engine',
@@ -39,6 +40,7 @@ const NOT_HERE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'docs/how-to/release.md': {
     'npm run setup': 'packs for minutes; packed-packages.test.ts packs each package',
+    'pnpm sbom': 'goes beside what was packed',
     'npm init': 'asks npm’s registry',
     'pnpm -r $PACKAGES publish': 'asks npm’s registry',
   },
