@@ -209,6 +209,29 @@ describe.skipIf(postgresMissing !== undefined)(
   },
 )
 
+const SENDING = `
+import { startDevnet } from '@tallystick/devnet'
+import { createWalletClient, http, publicActions } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { hederaTestnet } from 'viem/chains'
+
+const devnet = await startDevnet()
+const { privateKey, evmAddress } = await devnet.createAccount({ name: 'payer', balanceTinybar: 500_000_000n })
+const account = privateKeyToAccount(privateKey)
+const client = createWalletClient({ account, chain: hederaTestnet, transport: http(devnet.rpcUrl) }).extend(publicActions)
+const hash = await client.sendTransaction({ to: evmAddress, value: 10n ** 18n })
+console.log((await client.waitForTransactionReceipt({ hash })).status)
+await devnet.stop()
+`
+
+describe('a stranger’s local ledger', () => {
+  for (const variable of OTHER_NODES)
+    it(`takes a signed transaction with the Node of ${variable}`, ({ skip }) => {
+      const node = process.env[variable] ?? skip(`${variable} names no other Node`)
+      expect(run(node, ['--input-type=module', '--eval', SENDING], folder)).toBe('success\n')
+    })
+})
+
 describe('a stranger’s shop', () => {
   strangersShopTests(() => findPacked('packages/x402'))
 })

@@ -1,10 +1,10 @@
 // Account keys and signature checks against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists of keys with or
 // without a threshold, nested as deep as on the network.
 
-import { createPublicKey, hash, verify } from 'node:crypto'
+import { createPublicKey, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
 import { deriveEvmAddress } from '@tallystick/x402/hedera'
-import { secp256k1 } from '@tallystick/x402/secp256k1'
+import { keccak, secp256k1 } from '@tallystick/x402/secp256k1'
 import type { Address } from 'viem'
 
 /** Hex without `0x`: 33 bytes compressed ECDSA, 32 bytes ED25519. */
@@ -107,7 +107,7 @@ function verifies(check: {
     const key = createPublicKey({ key: der, format: 'der', type: 'spki' })
     return verify(null, check.bytes, key, check.signature)
   }
-  const digest = hash('keccak-256', check.bytes, 'buffer')
+  const digest = keccak(check.bytes)
   return secp256k1.verify({ digest, rs: check.signature, publicKey: check.publicKey })
 }
 

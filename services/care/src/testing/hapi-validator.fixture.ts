@@ -31,6 +31,9 @@ import org.hl7.fhir.common.hapi.validation.validator.FhirInstanceValidator;
 
 public class Judge {
   public static void main(String[] files) throws Exception {
+    // Its server's jars, which may lie beside its own, log to standard output.
+    var answers = System.out;
+    System.setOut(System.err);
     var r4 = FhirContext.forR4();
     var support = new ValidationSupportChain(
       new DefaultProfileValidationSupport(r4),
@@ -39,10 +42,10 @@ public class Judge {
     var validator = r4.newValidator().registerValidatorModule(new FhirInstanceValidator(support));
     for (var file : files) {
       var path = Path.of(file);
-      System.out.println("judged " + path.getFileName());
+      answers.println("judged " + path.getFileName());
       for (var found : validator.validateWithResult(Files.readString(path)).getMessages())
         if (found.getSeverity().compareTo(ResultSeverityEnum.ERROR) >= 0)
-          System.out.println(path.getFileName() + " " + found.getLocationString() + " " + found.getMessage());
+          answers.println(path.getFileName() + " " + found.getLocationString() + " " + found.getMessage());
     }
   }
 }
