@@ -55,7 +55,14 @@ export async function startHapiServer() {
   const work = mkdtempSync(join(tmpdir(), 'tallystick-hapi-'))
   const program = join(work, 'Hapi.java')
   writeFileSync(program, PROGRAM)
-  const words = ['-Xmx1g', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-cp', join(folder ?? '', '*'), program]
+  const words = [
+    '-Xmx1g',
+    '-XX:TieredStopAtLevel=1',
+    '-XX:+UseSerialGC',
+    '-cp',
+    join(folder ?? '', '*'),
+    program,
+  ]
   const child = spawn('java', words, { cwd: work, stdio: ['ignore', 'pipe', 'pipe'] })
   const output = readOutput(child)
   const stop = async (): Promise<void> => {
