@@ -30,6 +30,9 @@ type Bundle<Resource> = {
   }[]
 }
 
+const said = ({ content, status }: Document): string =>
+  `${Buffer.from(content[0]?.attachment.data ?? '', 'base64').toString()} ${status}`
+
 describe.skipIf(hapiServerMissing !== undefined)(
   `C37, C40: HAPI FHIR's server takes what care exports${because}`,
   () => {
@@ -93,8 +96,6 @@ describe.skipIf(hapiServerMissing !== undefined)(
       const found = entry.map(({ resource }) => resource)
       return found.filter(({ subject }) => subject.identifier.value === patient)
     }
-    const said = ({ content, status }: Document): string =>
-      `${Buffer.from(content[0]?.attachment.data ?? '', 'base64').toString()} ${status}`
     const held = async (patient: string) => (await documents(patient)).map(said).toSorted()
 
     it('a transaction: every version once, with its sentence, however often it is sent', async () => {
