@@ -1,6 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import {
+  AccountId,
+  Client,
+  Hbar,
+  PrivateKey,
+  TokenCreateTransaction,
+  type Transaction,
+  TransferTransaction,
+} from '@hiero-ledger/sdk'
 import { freePort } from '@tallystick/service-kit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
@@ -25,6 +37,40 @@ function start(words: readonly string[]): { child: ChildProcess; ended: Promise<
     })
   })
   return { child, ended }
+}
+
+/** The first agent, whose key is the same on every machine. */
+const PAYER = {
+  id: '0.0.1006',
+  key: '0x77cf75a83c69de98fcd1102c3fb203749890a85882381e664a844e4329b2a273',
+}
+
+/** A process of its own, and what it takes to pay there. */
+async function startForSdk(words: readonly string[]) {
+  const { child, ended } = start(words)
+  let output = ''
+  await new Promise<void>((resolve) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      if (output.includes('First successes')) resolve()
+    })
+  })
+  const [, mirrorUrl = ''] = /Mirror REST +(http:\S+)/.exec(output) ?? []
+  const [, consensus = ''] = /Consensus gRPC +(\S+)/.exec(output) ?? []
+  return {
+    child,
+    ended,
+    mirrorUrl,
+    async execute(transaction: Transaction) {
+      const client = Client.forNetwork({ [consensus]: '0.0.3' }, { scheduleNetworkUpdate: false })
+      client.setOperator(PAYER.id, PrivateKey.fromStringECDSA(PAYER.key))
+      try {
+        return await (await transaction.execute(client)).getReceipt(client)
+      } finally {
+        client.close()
+      }
+    },
+  }
 }
 
 // Each test waits for processes of its own, so they run beside one another.
@@ -130,6 +176,40 @@ describe('tallystick-devnet', () => {
     expect(await answer.json()).toMatchObject({ result: '0x0' })
     child.kill('SIGINT')
     expect((await ended).code).toBe(0)
+  })
+
+  test.concurrent('L22: --state FILE: after kill -9 it goes on from what was written, tokens and who holds them too', async ({
+    expect,
+  }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'devnet-killed-'))
+    const words = [...FREE_PORTS, '--state', join(folder, 'ledger')]
+    const before = await startForSdk(words)
+    const create = new TokenCreateTransaction()
+      .setTokenName('Dollar')
+      .setTokenSymbol('USD')
+      .setInitialSupply(100)
+      .setTreasuryAccountId(PAYER.id)
+      .setMaxTransactionFee(new Hbar(60))
+    const token = String((await before.execute(create)).tokenId)
+    // Nothing is asked of the file but that it comes: it is written as the process lives, not as it ends.
+    await expect.poll(() => existsSync(join(folder, 'ledger'))).toBe(true)
+    before.child.kill('SIGKILL')
+    await before.ended
+    const after = await startForSdk(words)
+    try {
+      const url = `${after.mirrorUrl}/accounts/${PAYER.id}/tokens`
+      expect(await (await fetch(url)).json()).toMatchObject({
+        tokens: [{ token_id: token, balance: 100 }],
+      })
+      const pay = new TransferTransaction()
+        .addTokenTransfer(token, PAYER.id, -1)
+        .addTokenTransfer(token, AccountId.fromEvmAddress(0, 0, '12'.repeat(20)), 1)
+      expect(String((await after.execute(pay)).status)).toBe('SUCCESS')
+    } finally {
+      after.child.kill('SIGINT')
+      await after.ended
+      rmSync(folder, { recursive: true })
+    }
   })
 
   test.concurrent.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(

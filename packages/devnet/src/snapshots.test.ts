@@ -3,12 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   AccountCreateTransaction,
+  AccountId,
   Hbar,
   PrivateKey,
   ScheduleCreateTransaction,
   ScheduleSignTransaction,
+  TokenCreateTransaction,
+  TokenFreezeTransaction,
   TopicCreateTransaction,
   TopicMessageSubmitTransaction,
+  type Transaction,
+  TransferTransaction,
 } from '@hiero-ledger/sdk'
 import { scheduleServiceAbi } from '@tallystick/contracts'
 import { manualClock } from '@tallystick/service-kit'
@@ -23,7 +28,7 @@ import { sdkClient } from './testing/transfer.fixture.ts'
 const folder = mkdtempSync(join(tmpdir(), 'devnet-state-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Leaves a bit of everything: a contract with a log, a hollow account, an account of the SDK. */
+/** Leaves a bit of everything: a contract with a log, an account of the SDK, a token that it holds and that is frozen for it. */
 async function use(devnet: Devnet) {
   const client = viemClient(devnet, accountNamed(devnet, 'agent-1'))
   const gasPrice = await client.getGasPrice()
@@ -35,11 +40,29 @@ async function use(devnet: Devnet) {
   const creation = new AccountCreateTransaction()
     .setKeyWithoutAlias(key)
     .setInitialBalance(new Hbar(3))
-  const response = await creation.execute(sdk)
-  const { accountId } = await response.getReceipt(sdk)
+    .setMaxAutomaticTokenAssociations(-1)
+  const execute = async (transaction: Transaction) =>
+    (await transaction.execute(sdk)).getReceipt(sdk)
+  const account = String((await execute(creation)).accountId)
+  const create = new TokenCreateTransaction()
+    .setTokenName('Dollar')
+    .setTokenSymbol('USD')
+    .setInitialSupply(100)
+    .setFreezeKey(sdk.operatorPublicKey ?? key)
+    .setTreasuryAccountId(sdk.operatorAccountId ?? '')
+    .setMaxTransactionFee(new Hbar(60))
+  const token = String((await execute(create)).tokenId)
+  await execute(pay(token, account))
+  await execute(new TokenFreezeTransaction().setTokenId(token).setAccountId(account))
   sdk.close()
-  return { contract: contractAddress as Hex, logged, account: String(accountId) }
+  return { contract: contractAddress as Hex, logged, account, token }
 }
+
+/** A transfer of ten of a token from the second agent, its treasury. */
+const pay = (token: string, account: string | AccountId) =>
+  new TransferTransaction()
+    .addTokenTransfer(token, '0.0.1007', -10)
+    .addTokenTransfer(token, account, 10)
 
 /** A contract that calls itself in so many seconds. */
 async function scheduleIn(devnet: Devnet, seconds: number): Promise<Hex> {
@@ -62,7 +85,7 @@ async function scheduleIn(devnet: Devnet, seconds: number): Promise<Hex> {
 /** What outsiders read of it. */
 async function look(
   devnet: Devnet,
-  { contract, logged, account }: Awaited<ReturnType<typeof use>>,
+  { contract, logged, account, token }: Awaited<ReturnType<typeof use>>,
 ) {
   const receipt = await rpc(devnet, 'eth_getTransactionReceipt', [logged])
   const { blockHash } = (receipt.result ?? {}) as { blockHash?: Hex }
@@ -74,6 +97,8 @@ async function look(
     block: block.result,
     code: (await rpc(devnet, 'eth_getCode', [contract, 'latest'])).result,
     account: { alias, created_timestamp, key, memo },
+    token: (await mirror(devnet, `/api/v1/tokens/${token}`)).body,
+    tokens: (await mirror(devnet, `/api/v1/accounts/${account}/tokens`)).body['tokens'],
     balances: (await mirror(devnet, `/api/v1/balances?account.id=${account}`)).body['balances'],
     transactions: (await mirror(devnet, '/api/v1/transactions?limit=5')).body['transactions'],
     logs: (await mirror(devnet, `/api/v1/contracts/${contract}/results/logs`)).body['logs'],
@@ -100,6 +125,13 @@ describe('L22: a ledger that is kept', () => {
       expect(after.executions()).toMatchObject([{ payer: schedule.toLowerCase(), status: 22 }])
       const client = viemClient(after, accountNamed(after, 'agent-1'))
       const gasPrice = await client.getGasPrice()
+      const sdk = sdkClient(after, accountNamed(after, 'agent-2'))
+      const paid = await pay(made.token, made.account).execute(sdk)
+      await expect(paid.getReceipt(sdk)).rejects.toThrow('ACCOUNT_FROZEN_FOR_TOKEN')
+      await (
+        await pay(made.token, AccountId.fromEvmAddress(0, 0, '12'.repeat(20))).execute(sdk)
+      ).getReceipt(sdk)
+      sdk.close()
       const hash = await client.sendTransaction({ to: made.contract, data: '0x01', gasPrice })
       const { status, blockNumber } = await client.getTransactionReceipt({ hash })
       expect(status).toBe('success')

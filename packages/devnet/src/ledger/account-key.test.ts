@@ -2,6 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { deriveEvmAddress } from '@tallystick/x402/hedera'
 import { secp256k1 } from '@tallystick/x402/secp256k1'
 import * as fc from 'fast-check'
+import Long from 'long'
 import { keccak256 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
@@ -116,6 +117,21 @@ describe('keys', () => {
     expect(fromProtoKey({})).toBeUndefined()
     const list = { kind: 'KEY_LIST', keys: [{ kind: 'KEY_LIST', keys, threshold: 1 }] } as const
     expect(fromProtoKeys(toProtoKey(list))).toEqual(list)
+  })
+
+  test('a contract among the keys of a list is shown as it was named, and nothing is its signature', () => {
+    const id = { shardNum: Long.ZERO, realmNum: Long.ZERO, contractNum: Long.fromNumber(1_030) }
+    for (const named of [{ contractID: id }, { delegatableContractId: id }]) {
+      const [signer] = signers
+      const keys = [named, toProtoKey(signer?.key ?? { kind: 'KEY_LIST', keys: [] })]
+      const key = fromProtoKeys({ thresholdKey: { threshold: 1, keys: { keys } } })
+      if (key?.kind !== 'KEY_LIST') throw new Error('it is a list')
+      const { thresholdKey } = toProtoKey(key)
+      expect(thresholdKey?.keys?.keys?.[0]).toMatchObject(named)
+      const signatures = signers.map(({ signature }) => signature)
+      expect(isSignedBy(key, signatures)).toBe(true)
+      expect(isSignedBy(key, signatures.slice(1))).toBe(false)
+    }
   })
 
   test('a key has the EVM address that wallets derive', () => {

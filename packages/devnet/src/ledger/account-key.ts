@@ -1,5 +1,5 @@
-// Account keys and signature checks against them: ED25519, ECDSA on secp256k1 over Keccak-256, and lists of keys with or
-// without a threshold, nested as deep as on the network.
+// Account keys and signature checks against them: ED25519, ECDSA on secp256k1 over Keccak-256, contracts, and lists of keys with
+// or without a threshold, nested as deep as on the network.
 
 import { createPublicKey, verify } from 'node:crypto'
 import { proto } from '@hiero-ledger/proto'
@@ -15,6 +15,8 @@ export type AccountKey =
   | SingleKey
   /** All of `keys` must sign, or `threshold` of them if one is given. */
   | { kind: 'KEY_LIST'; threshold?: number; keys: readonly AccountKey[] }
+  /** A contract, by its id in protobuf's hex: no signature is its own. */
+  | { kind: 'CONTRACT'; protobuf: string }
 
 /** One signature of a transaction: the public key or a prefix of it, what kind of signature, and the bytes of the body that it signs. */
 export type TransactionSignature = {
@@ -58,6 +60,7 @@ export function isSignedBy(key: AccountKey, signed: Signatures): boolean {
     const count = key.keys.filter((member) => isSignedBy(member, signed)).length
     return key.keys.length > 0 && count >= needed
   }
+  if (key.kind === 'CONTRACT') return false
   const publicKey = Buffer.from(key.publicKey, 'hex')
   const found = signed.find(
     (candidate) =>
@@ -112,6 +115,7 @@ function verifies(check: {
 }
 
 export function toProtoKey(key: AccountKey): proto.IKey {
+  if (key.kind === 'CONTRACT') return proto.Key.decode(Buffer.from(key.protobuf, 'hex'))
   if (key.kind !== 'KEY_LIST') {
     const bytes = Buffer.from(key.publicKey, 'hex')
     return key.kind === 'ED25519' ? { ed25519: bytes } : { ECDSASecp256k1: bytes }
@@ -137,6 +141,9 @@ export function fromProtoKey({
 /** The key or list of keys in a protobuf Key; undefined for kinds that accounts here cannot have. */
 export function fromProtoKeys(key: proto.IKey): AccountKey | undefined {
   const list = key.keyList ?? key.thresholdKey?.keys
+  if ((key.contractID ?? key.delegatableContractId) != null) {
+    return { kind: 'CONTRACT', protobuf: encodedKey(key) }
+  }
   if (list == null) return fromProtoKey(key)
   const keys = (list.keys ?? []).map(fromProtoKeys)
   if (!keys.every((member) => member !== undefined)) return undefined
@@ -144,10 +151,13 @@ export function fromProtoKeys(key: proto.IKey): AccountKey | undefined {
   return { kind: 'KEY_LIST', keys, ...(threshold == null ? {} : { threshold }) }
 }
 
-/** The mirror node's form of a key: hex of the raw public key, or of the protobuf for lists. */
+const encodedKey = (key: proto.IKey): string =>
+  Buffer.from(proto.Key.encode(key).finish()).toString('hex')
+
+/** The mirror node's form of a key: hex of the raw public key, or of the protobuf for anything else. */
 export function toMirrorKey(key: AccountKey | null): { _type: string; key: string } | null {
   if (key === null) return null
-  if (key.kind !== 'KEY_LIST') return { _type: key.kind, key: key.publicKey }
-  const bytes = proto.Key.encode(toProtoKey(key)).finish()
-  return { _type: 'ProtobufEncoded', key: Buffer.from(bytes).toString('hex') }
+  return 'publicKey' in key
+    ? { _type: key.kind, key: key.publicKey }
+    : { _type: 'ProtobufEncoded', key: encodedKey(toProtoKey(key)) }
 }

@@ -143,7 +143,7 @@ export function visibleEntities(ledger: Ledger, numbers: Range): Entity[] {
 }
 
 function singleKey(key: AccountKey | null): string | undefined {
-  return key === null || key.kind === 'KEY_LIST' ? undefined : key.publicKey
+  return key !== null && 'publicKey' in key ? key.publicKey : undefined
 }
 
 /** Entities as shown by `/api/v1/accounts`, with what they held at `atNs`. */
