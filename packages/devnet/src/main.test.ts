@@ -179,7 +179,7 @@ describe('tallystick-devnet', () => {
   })
 
   test.concurrent('L22: --state FILE: after kill -9 it goes on from what was written, tokens and who holds them too', async ({
-    expect,
+    expect: expectHere,
   }) => {
     const folder = mkdtempSync(join(tmpdir(), 'devnet-killed-'))
     const words = [...FREE_PORTS, '--state', join(folder, 'ledger')]
@@ -192,7 +192,7 @@ describe('tallystick-devnet', () => {
       .setMaxTransactionFee(new Hbar(60))
     const token = String((await before.execute(create)).tokenId)
     // Nothing is asked of the file but that it comes: it is written as the process lives, not as it ends.
-    await expect.poll(() => existsSync(join(folder, 'ledger'))).toBe(true)
+    await expectHere.poll(() => existsSync(join(folder, 'ledger'))).toBe(true)
     before.child.kill('SIGKILL')
     await before.ended
     const after = await startForSdk(words)

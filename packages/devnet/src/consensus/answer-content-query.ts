@@ -137,13 +137,14 @@ export const CONTENT_QUERIES = {
   'TokenService/getTokenInfo': query('tokenGetInfo', async ({ ledger }, { token: id }) => {
     const token = ledger.tokens.byNumber(Number(toBigInt(id?.tokenNum)))
     if (token === undefined) return { status: 'INVALID_TOKEN_ID' }
-    const { decimals, keys, maxSupply, memo, name, symbol, totalSupply, treasury } = token
+    const { decimals, keys, maxSupply, memo, metadata, name, symbol, totalSupply, treasury } = token
     const tokenInfo = {
       tokenId: id,
       name,
       symbol,
       decimals,
       memo,
+      metadata,
       totalSupply: long(totalSupply),
       maxSupply: long(maxSupply),
       supplyType: maxSupply === 0n ? 0 : 1,

@@ -18,6 +18,9 @@ import { findLivingAccount } from './resolve-account.ts'
 /** Longest name and symbol, UTF-8 bytes (tokens.maxTokenNameUtf8Bytes, maxSymbolUtf8Bytes). */
 const NAME_BYTES_MAX = 100
 
+/** Longest metadata of a token (tokens.maxMetadataBytes). */
+const METADATA_BYTES_MAX = 100
+
 /** Largest supply, allowance and change of a balance: what fits into the network's 64 bits. */
 export const AMOUNT_MAX = 2n ** 63n - 1n
 
@@ -74,7 +77,9 @@ export function planTokenCreate(
     async apply(createdNs) {
       ledger.accounts.takeNumber()
       const maxSupply = toBigInt(message.maxSupply)
-      const about = { ...text, decimals, memo: memo ?? '', totalSupply, maxSupply, treasury }
+      const metadata = message.metadata ?? new Uint8Array()
+      const known = { ...text, memo: memo ?? '', metadata }
+      const about = { ...known, decimals, totalSupply, maxSupply, treasury }
       const id = entityId(number)
       await ledger.tokens.add({ number, id, ...about, ...flags, keys, fees, renewal, createdNs })
       return { moves: [], created: { tokenID: number } }
@@ -91,7 +96,7 @@ function judgeForm(message: proto.ITokenCreateTransactionBody): Status {
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) return 'TOKEN_NAME_TOO_LONG'
   if (Buffer.byteLength(symbol) > NAME_BYTES_MAX) return 'TOKEN_SYMBOL_TOO_LONG'
   if (message.freezeDefault === true && message.freezeKey == null) return 'TOKEN_HAS_NO_FREEZE_KEY'
-  if ((message.metadata ?? []).length > 0 || message.metadataKey != null) return 'NOT_SUPPORTED'
+  if ((message.metadata ?? []).length > METADATA_BYTES_MAX) return 'METADATA_TOO_LONG'
   const supply = toBigInt(message.initialSupply)
   const maxSupply = toBigInt(message.maxSupply)
   if (supply < 0n || supply > AMOUNT_MAX) return 'INVALID_TOKEN_INITIAL_SUPPLY'

@@ -286,4 +286,22 @@ describe('L21: what it costs, and who renews it', () => {
       'INVALID_AUTORENEW_ACCOUNT',
     )
   })
+
+  test('metadata is shown as it was given, with its key', async () => {
+    const token = await createToken((create) =>
+      create.setMetadata(Buffer.from('of gold')).setMetadataKey(key),
+    )
+    expect(await get(`tokens/${token}`)).toMatchObject({
+      metadata: btoa('of gold'),
+      metadata_key: { key: key.publicKey.toStringRaw() },
+    })
+    const info = await new TokenInfoQuery().setTokenId(token).execute(client)
+    expect(Buffer.from(info.metadata ?? []).toString()).toBe('of gold')
+    const long = new TokenCreateTransaction()
+      .setTokenName('Long')
+      .setTokenSymbol('LNG')
+      .setTreasuryAccountId(payer.accountId)
+      .setMetadata(Buffer.alloc(101))
+    expect(await statusOf(long)).toBe('METADATA_TOO_LONG')
+  })
 })

@@ -14,6 +14,7 @@ export type Token = {
   maxSupply: bigint
   treasury: Entity
   memo: string
+  metadata: Uint8Array
   keys: Readonly<Record<TokenKeyName, AccountKey | null>>
   fees: readonly CustomFee[]
   /** Whether it freezes whoever is associated with it, but for its treasury. */
@@ -33,6 +34,7 @@ export const TOKEN_KEYS = [
   'feeSchedule',
   'freeze',
   'kyc',
+  'metadata',
   'pause',
   'supply',
   'wipe',
