@@ -113,6 +113,7 @@ test('L8: a ContractCall that reverts is charged for its gas, and its record say
   await expect(response.getReceipt(client)).rejects.toThrow('CONTRACT_REVERT_EXECUTED')
   expect(await get(`contracts/results/${toMirrorId(response.transactionId)}`)).toMatchObject({
     result: 'CONTRACT_REVERT_EXECUTED',
+    call_result: '0xabcd',
     error_message: '0xabcd',
     status: '0x0',
   })

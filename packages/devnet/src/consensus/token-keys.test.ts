@@ -302,6 +302,6 @@ describe('L21: what it costs, and who renews it', () => {
       .setTokenSymbol('LNG')
       .setTreasuryAccountId(payer.accountId)
       .setMetadata(Buffer.alloc(101))
-    expect(await statusOf(long)).toBe('METADATA_TOO_LONG')
+    expect(await readStatus(long)).toBe('METADATA_TOO_LONG')
   })
 })

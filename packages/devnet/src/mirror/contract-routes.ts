@@ -210,6 +210,8 @@ function toContractResult(
     weibar === undefined ? null : numberToHex(weibar / weibarPerUnit)
   const { receipt, envelope } = transaction
   const isSuccess = BigInt(receipt.status) === 1n
+  const { haltReason, revertReason } = transaction
+  const revertData = haltReason === undefined ? revertReason : undefined
   // Scheduled calls and what came as a contract transaction have no Ethereum envelope.
   const isEthereum = BigInt(envelope.r) !== 0n
   const target = findTarget(transaction)
@@ -230,11 +232,11 @@ function toContractResult(
     block_hash: toMirrorBlockHash(receipt.blockHash),
     block_number: transaction.blockNumber,
     bloom: computeBloom(networkLogs(transaction)),
-    call_result: transaction.returned ?? null,
+    call_result: transaction.returned ?? (isSuccess ? null : (revertData ?? '0x')),
     chain_id: numberToHex(CHAIN_ID),
     contract_id: ledger.idAt(target),
     created_contract_ids: created === null ? [] : [created],
-    error_message: isSuccess ? null : (transaction.haltReason ?? transaction.revertReason ?? '0x'),
+    error_message: isSuccess ? null : (haltReason ?? revertReason ?? '0x'),
     failed_initcode: !isSuccess && envelope.to === null ? envelope.data : null,
     from: transaction.from,
     function_parameters: envelope.data,

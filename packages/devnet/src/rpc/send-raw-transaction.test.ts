@@ -285,7 +285,7 @@ describe('eth_sendRawTransaction takes', () => {
       expect(await client.getBalance({ address: to })).toBe(pending + fees)
       expect(await client.getTransactionCount({ address: sender.evmAddress })).toBe(nonce + 1)
       const shown = await mirror(devnet, `/api/v1/contracts/results/${hash}`)
-      expect(shown.body).toMatchObject({ result: reason, status: '0x0', to })
+      expect(shown.body).toMatchObject({ call_result: '0x', result: reason, status: '0x0', to })
       const { body } = await mirror(devnet, '/api/v1/transactions?limit=1')
       expect(body['transactions']).toMatchObject([{ result: reason, name: 'ETHEREUMTRANSACTION' }])
     },
