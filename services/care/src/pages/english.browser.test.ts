@@ -172,7 +172,7 @@ describePages((pages) => {
     await reads.waitForSelector('#rows:empty', { ...WAIT, state: 'attached' })
     await look(reads, 'reads, not allowed')
 
-    for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html']) {
+    for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html', '/timeline.html']) {
       const page = await pages.visit(path, { before: 'delete window.TextDecoder' })
       await page.waitForSelector('#browser-check', WAIT)
       await look(page, `${path} in an old browser`)

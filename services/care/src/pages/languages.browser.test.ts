@@ -141,7 +141,7 @@ describePages((pages) => {
     async (language) => {
       const service = await pages.start({ environment: { LANGUAGE: language } })
       await service.write(ARABIC)
-      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html']) {
+      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html', '/timeline.html']) {
         const page = await pages.visit(path)
         if (path === '/') await page.waitForSelector('#chains .badge', WAIT)
         await page.evaluate(

@@ -41,7 +41,7 @@ describe('what is served', () => {
 
   it('leaves no placeholder in a page, and escapes what fills it', () => {
     const pages = [...bodies.values()].filter((body) => body.startsWith('<!doctype'))
-    expect(pages).toHaveLength(9)
+    expect(pages).toHaveLength(10)
     expect(pages.filter((body) => body.includes('{{'))).toEqual([])
     const odd = readPageFiles({ ...places, baseUrl: 'https://a.test/"><b>$&' })
     const overview = odd.find(({ paths }) => paths.includes('/'))
@@ -54,6 +54,7 @@ const PAGES = {
   '/clinician.html': 'clinician',
   '/echo.html': 'echo',
   '/reads.html': 'reads',
+  '/timeline.html': 'timeline',
 } as const
 
 const bodyIn = (language: string | undefined, path: string, isPrivate = false): string =>

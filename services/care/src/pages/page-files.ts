@@ -34,6 +34,7 @@ const navIn = (texts: PageWords<PageName>['texts']) => [
   { href: '/clinician.html', label: texts.clinician },
   { href: '/echo.html', label: texts.echo },
   { href: '/reads.html', label: texts.reads },
+  { href: '/timeline.html', label: texts.timeline },
 ]
 
 const BRAND = 'Tallystick care'
@@ -106,9 +107,10 @@ export function readPageFiles(places: PagePlaces): readonly PageFile[] {
     framedPage(['/clinician.html'], page('clinician')),
     framedPage(['/echo.html'], page('echo')),
     framedPage(['/reads.html'], page('reads')),
+    framedPage(['/timeline.html'], page('timeline')),
     ...browserModules({
       root: new URL('browser/', import.meta.url),
-      entries: ['overview.ts', 'clinician.ts', 'echo.ts', 'reads.ts'],
+      entries: ['overview.ts', 'clinician.ts', 'echo.ts', 'reads.ts', 'timeline.ts'],
     }),
     ...readDocuments({ brand: BRAND, nav: navIn(pageWords('en', 'overview').texts) }),
   ]

@@ -67,7 +67,7 @@ describePages((pages) => {
     'C39: a browser without %s is told so in one sentence, on every page',
     async (name, before) => {
       await pages.start()
-      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html']) {
+      for (const path of ['/', '/clinician.html', '/echo.html', '/reads.html', '/timeline.html']) {
         const page = await pages.visit(path, { before })
         await page.waitForSelector('#browser-check', WAIT)
         expect(await text(page, '#browser-check'), path).toBe(

@@ -72,4 +72,18 @@ export const PAGE_ROWS: Readonly<Record<string, PageRow>> = {
     },
     ...NAMED,
   },
+  timeline: {
+    ask: async (page, { token, url }, { domain, patient }) => {
+      await page.goto(`${url}/timeline.html#token=${token}`)
+      await fillWrite(page, { patient, domain })
+      await page.click('#ask .main')
+      const state = async () => (await text(page, '#as-of')) ?? ''
+      await expect.poll(state, WAIT).toMatch(/^As of|^There is no/)
+      return (await text(page, '#timeline')) ?? ''
+    },
+    superseded: /Take two sachets\..*Take one sachet\..*No longer holds: version 2 is the newest\./,
+    withdrawn: /This record was withdrawn\. It was entered in error\./,
+    erased: 'nothing',
+    ...AGES,
+  },
 }

@@ -9,6 +9,7 @@ type Texts = PageWords<'overview'>['texts'] &
   PageWords<'clinician'>['texts'] &
   PageWords<'echo'>['texts'] &
   PageWords<'reads'>['texts'] &
+  PageWords<'timeline'>['texts'] &
   Translated['signIn']
 type Words = Omit<PageWords<PageName>, 'texts'> & { readonly texts: Texts }
 type WordName = {
