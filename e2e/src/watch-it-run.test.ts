@@ -11,8 +11,8 @@ import { METRICS as GRADING_METRICS } from '../../services/grading/src/telemetry
 import { connectHost } from './care-host.ts'
 import { writeRecord } from './care-writer.ts'
 import { eventually } from './eventually.ts'
+import { documentedMetrics, type Metric, typesIn } from './metrics-page.ts'
 import { type Agent, payForAccess, payForGrade } from './pay-on-stack.ts'
-import { root } from './spawned-stack.ts'
 
 const TABLES: Readonly<Record<string, MetricTable>> = {
   access: ACCESS_METRICS,
@@ -22,24 +22,7 @@ const TABLES: Readonly<Record<string, MetricTable>> = {
 const SERVICES = ['access', 'care', 'grading'] as const
 type Service = (typeof SERVICES)[number]
 
-type Metric = { readonly name: string; readonly type: string; readonly labels: readonly string[] }
-
 const stack = inject('stack')
-
-const page = readFileSync(join(root, 'docs/how-to/watch-it-run.md'), 'utf8')
-
-/** The metrics listed on the page under a heading. */
-function documented(heading: string): readonly Metric[] {
-  const [, after = ''] = page.split(`### ${heading}\n`)
-  const [section = ''] = after.split('\n#')
-  return [...section.matchAll(/^\| `(\w+)` \| (\w+) \|([^|]*)\|/gm)].map(
-    ([, name = '', type = '', labels = '']) => ({
-      name,
-      type,
-      labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
-    }),
-  )
-}
 
 const byName = (left: Metric, right: Metric): number => (left.name < right.name ? -1 : 1)
 
@@ -50,13 +33,8 @@ async function metricsText(service: Service): Promise<string> {
 }
 
 /** Our metrics in a running service, each with its type. */
-async function registered(service: Service): Promise<readonly string[]> {
-  const types = [...(await metricsText(service)).matchAll(/^# TYPE (\w+ \w+)$/gm)]
-  return types
-    .map(([, nameAndType = '']) => nameAndType)
-    .filter((nameAndType) => !/^(process|nodejs)_/.test(nameAndType))
-    .toSorted()
-}
+const registered = async (service: Service): Promise<readonly string[]> =>
+  typesIn(await metricsText(service)).filter((type) => !/^(process|nodejs)_/.test(type))
 
 /** The sum of the metric lines that begin with this; 0 if there is none. */
 async function value(service: Service, start: string): Promise<number> {
@@ -194,7 +172,7 @@ describe('S4: metrics count what was done', () => {
 
 describe.each(SERVICES)('%s', (service) => {
   it('the page lists exactly the metrics that it serves', async () => {
-    const listed = [...documented('Every service'), ...documented(readTitle(service))]
+    const listed = [...documentedMetrics('Every service'), ...documentedMetrics(readTitle(service))]
     expect(listed.map(({ name, type }) => `${name} ${type}`).toSorted()).toEqual(
       await registered(service),
     )
@@ -206,7 +184,7 @@ describe.each(SERVICES)('%s', (service) => {
       type: kind,
       labels: [...labels],
     }))
-    expect(documented(readTitle(service)).toSorted(byName)).toEqual(table.toSorted(byName))
+    expect(documentedMetrics(readTitle(service)).toSorted(byName)).toEqual(table.toSorted(byName))
   })
 
   it('S4: they identify nobody and nothing', async () => {

@@ -7,6 +7,7 @@ export {
 export { openDiskProbe } from './disk-probe.ts'
 export { headOfRow } from './journal.ts'
 export { type Lease, OWN_LEASE, OWN_PROCESS, type ProcessPlace } from './lease.ts'
+export { POSTGRES_FIGURES, type PostgresFigures, placeFigures } from './postgres-figures.ts'
 export { besideDatabase, errorCode, replaceFile, replaceFileNow } from './private-file.ts'
 export { readSchema } from './read-schema.ts'
 export { bodyOfBytes } from './seal-keys.ts'

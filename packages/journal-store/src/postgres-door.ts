@@ -3,6 +3,7 @@
  * and the end of all waiting are judged here and nowhere else.
  */
 import { readFileSync } from 'node:fs'
+import type { PostgresFigures } from './postgres-figures.ts'
 import { ANSWER_MS, CONNECT_MS, PostgresLine, Unanswered } from './postgres-line.ts'
 import { besideDatabase, errorCode, replaceFileNow } from './private-file.ts'
 import { errorMessage, type UnavailableError } from './unavailable.ts'
@@ -146,6 +147,9 @@ export class PostgresDoor {
   /** Names what lies behind it and where, for the operator. */
   readonly name: string
   #refusal: Error | undefined
+  #doubtfulCommits = 0
+  /** When each of those who watch others' commits last saw them, by a clock that is never set. */
+  readonly looks = new Set<{ atMs: number }>()
 
   /** Throws the service's error if the file of timelines cannot be read. */
   constructor(options: PostgresOptions) {
@@ -197,6 +201,24 @@ export class PostgresDoor {
     if (state === undefined)
       throw new this.#options.Unavailable(`${this.name}: the connection ended`)
     return state.system
+  }
+
+  /** Asks nobody. */
+  figures(): Omit<PostgresFigures, 'leaseEpoch' | 'processes'> {
+    const lines = [...this.#open.keys()]
+    const waiting = lines.map(({ unansweredCount }) => unansweredCount)
+    const looks = [...this.looks].map(({ atMs }) => atMs)
+    const writers = [...this.#open.values()].filter((state) => !state.is_read_only)
+    return {
+      connections: lines.length,
+      busyConnections: waiting.filter((count) => count > 0).length,
+      unansweredStatements: waiting.reduce((sum, count) => sum + count, 0),
+      unansweredCommits: lines.filter((line) => line.isCommitting).length,
+      doubtfulCommitsTotal: this.#doubtfulCommits,
+      silentHosts: this.#silent.size,
+      timeline: Math.max(0, ...writers.map(({ timeline }) => timeline)),
+      lookAgeSeconds: looks.length === 0 ? 0 : (performance.now() - Math.min(...looks)) / 1_000,
+    }
   }
 
   /** Lets nothing more pass, and ends what is under way. */
@@ -270,6 +292,7 @@ export class PostgresDoor {
   ): Promise<readonly FoundServer[]> {
     const { answerMs = this.#options.answerMs ?? ANSWER_MS } = limits
     const onEnd = (line: PostgresLine): void => {
+      if (line.isInDoubt) this.#doubtfulCommits += 1
       if (this.#open.delete(line) && line.wasSilent) this.#silent.add(address)
     }
     try {

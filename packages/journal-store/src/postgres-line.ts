@@ -82,6 +82,8 @@ export class PostgresLine {
   readonly #options: LineOptions
   #end: Error | undefined
   #isGathering = false
+  /** Statements that were sent and are not answered. */
+  unansweredCount = 0
   /** Whether a COMMIT was sent and is not answered. */
   isCommitting = false
   /** Whether it ended before its COMMIT was answered. */
@@ -227,6 +229,7 @@ export class PostgresLine {
       this.destroy(error)
       late.reject(error)
     }, answerMs)
+    this.unansweredCount += 1
     try {
       return await Promise.race([asking(), late.promise])
     } catch (error) {
@@ -234,6 +237,7 @@ export class PostgresLine {
         this.destroy(error instanceof Error ? error : new Error(String(error)))
       throw this.#end ?? error
     } finally {
+      this.unansweredCount -= 1
       clearTimeout(timer)
     }
   }

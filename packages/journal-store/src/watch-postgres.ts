@@ -49,6 +49,7 @@ export async function watchPostgres(
       try {
         // This also finds a lost connection.
         await options.look(listener)
+        last.atMs = performance.now()
       } catch (error) {
         if (!ended.signal.aborted) options.onProblem(error)
         await door.pause(LOOK_MS)
@@ -63,12 +64,15 @@ export async function watchPostgres(
       cause: error,
     })
   }
+  const last = { atMs: performance.now() }
+  door.looks.add(last)
   const looping = loop()
   return {
     end: async () => {
       ended.abort()
       woken.resolve()
       await looping
+      door.looks.delete(last)
       await listener.end()
     },
   }

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, figureTable, measureFigures } from './metrics.ts'
 
 const TABLE = {
   till_sales_total: { kind: 'counter', help: 'Sales.', labels: ['item', 'paid'] },
@@ -53,5 +53,43 @@ test('what is read at a scrape is read anew each time, and reading a total chang
     'till_opened_total 7',
     'till_coins{side="heads"} 7',
     'till_coins{side="tails"} Nan',
+  ])
+})
+
+test.each([
+  ['at once', (sides: { heads: number; tails: number }) => sides],
+  ['later', async (sides: { heads: number; tails: number }) => sides],
+])('S4: what several metrics show is read once for each scrape, %s', async (_, pass) => {
+  const registry = new Registry()
+  let reads = 0
+  createMetrics(registry, {
+    coin_heads: { kind: 'gauge', help: 'Heads.' },
+    coin_tails_total: { kind: 'counter', help: 'Tails.' },
+  } as const).readTogether(
+    () => {
+      reads += 1
+      return pass({ heads: reads, tails: 10 * reads })
+    },
+    { coin_heads: ({ heads }) => heads, coin_tails_total: ({ tails }) => tails },
+  )
+  for (const scrape of [1, 2]) {
+    const text = await registry.metrics()
+    expect(text).toContain(`coin_heads ${scrape}\n`)
+    expect(text).toContain(`coin_tails_total ${10 * scrape}\n`)
+    expect(reads).toBe(scrape)
+  }
+})
+
+test('S4: figures are metrics by their names, and their totals counters', async () => {
+  const registry = new Registry()
+  const helps = { openTabs: 'Tabs.', soldTotal: 'Sold.' }
+  measureFigures(registry, { prefix: 'bar', helps, read: () => ({ openTabs: 2, soldTotal: 9 }) })
+  expect(figureTable('bar', helps)).toEqual({
+    bar_open_tabs: { kind: 'gauge', help: 'Tabs.' },
+    bar_sold_total: { kind: 'counter', help: 'Sold.' },
+  })
+  expect((await registry.metrics()).match(/^bar.*$/gm)).toEqual([
+    'bar_open_tabs 2',
+    'bar_sold_total 9',
   ])
 })

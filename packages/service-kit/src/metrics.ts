@@ -28,6 +28,20 @@ const valuesIn = ([values = {}]: readonly LabelValues[]): LabelValues => values
 type Show = (value: number, labels?: LabelValues) => void
 type Read = (show: Show) => void | Promise<void>
 
+/** The same read for all metrics of a scrape, which collects them within one tick. */
+function oncePerScrape<Value>(read: () => Value): () => Value {
+  let current: { readonly value: Value } | undefined
+  return () => {
+    if (current === undefined) {
+      current = { value: read() }
+      queueMicrotask(() => {
+        current = undefined
+      })
+    }
+    return current.value
+  }
+}
+
 /** Registers every metric of the table. */
 export function createMetrics<const Table extends MetricTable>(registry: Registry, table: Table) {
   const reads = new Map<string, Read>()
@@ -75,5 +89,60 @@ export function createMetrics<const Table extends MetricTable>(registry: Registr
     },
     /** Reads a value, or one for each set of labels, whenever metrics are scraped. A counter's is its total. */
     read: (name: Names<Table, 'counter' | 'gauge'>, read: Read): void => void reads.set(name, read),
+    /** The same for several metrics that show one value: it is read once for each scrape, and each metric has its number of it. */
+    readTogether: <Value>(
+      read: () => Value | Promise<Value>,
+      numbers: Readonly<
+        Partial<Record<Names<Table, 'counter' | 'gauge'>, (value: Value) => number>>
+      >,
+    ): void => {
+      const readOnce = oncePerScrape(read)
+      for (const [name, number] of Object.entries<((value: Value) => number) | undefined>(numbers))
+        reads.set(name, (show) => {
+          const value = readOnce()
+          const set = (found: Value): void => show(number?.(found) ?? Number.NaN)
+          return value instanceof Promise ? value.then(set) : set(value)
+        })
+    },
   }
+}
+
+/** Figures that a part of a program keeps of itself, each with its help text. */
+type Helps<Figure extends string> = Readonly<Record<Figure, string>>
+
+const figureMetric = (prefix: string, figure: string): string =>
+  `${prefix}_${figure.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
+
+/** Their table: `openCalls` under `usage` is the gauge `usage_open_calls`; each total is a counter. */
+export const figureTable = (prefix: string, helps: Helps<string>): MetricTable =>
+  Object.fromEntries(
+    Object.entries(helps).map(([figure, help]) => [
+      figureMetric(prefix, figure),
+      { kind: figure.endsWith('Total') ? 'counter' : 'gauge', help },
+    ]),
+  )
+
+/** Registers them; they are read once for each scrape. */
+export function measureFigures<Figure extends string>(
+  registry: Registry,
+  {
+    helps,
+    prefix,
+    read,
+  }: {
+    readonly prefix: string
+    readonly helps: Helps<Figure>
+    readonly read: () => Readonly<Record<Figure, number>>
+  },
+): void {
+  const figures = Object.keys(helps) as Figure[]
+  createMetrics(registry, figureTable(prefix, helps)).readTogether(
+    read,
+    Object.fromEntries(
+      figures.map((figure) => [
+        figureMetric(prefix, figure),
+        (found: Readonly<Record<Figure, number>>) => found[figure],
+      ]),
+    ),
+  )
 }

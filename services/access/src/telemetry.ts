@@ -5,7 +5,9 @@
 import {
   boundedLabel,
   createMetrics,
+  figureTable,
   type MetricTable,
+  measureFigures,
   type Registry,
 } from '@tallystick/service-kit'
 import type { GateEvent } from '@tallystick/x402'
@@ -16,7 +18,7 @@ import { type AccessEvent, SELLER_ALERTS } from './domain/access-events.ts'
 import type { AccessPorts } from './domain/access-parts.ts'
 import type { CreditSweep } from './domain/credit-sweep.ts'
 import type { SellerAlerts } from './domain/seller-alerts.ts'
-import { USAGE_FIGURES, type UsageEvent, type UsageFigure } from './metering/recorder-parts.ts'
+import { USAGE_FIGURES, type UsageEvent } from './metering/recorder-parts.ts'
 
 /** Seconds: a verification is a millisecond of arithmetic and, for an unknown payer, a request to the mirror node. */
 const VERIFICATION_BUCKETS_SECONDS = [0.0001, 0.0005, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10]
@@ -87,20 +89,13 @@ const OWN_METRICS = {
   },
 } as const satisfies MetricTable
 
-/** The figures of metering: `openBatchCalls` is the gauge `access_usage_open_batch_calls`; each total is a counter. */
-const usageMetric = (figure: string): string =>
-  `access_usage_${figure.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
-const USAGE_METRICS: Readonly<
-  Record<string, { readonly kind: 'counter' | 'gauge'; readonly help: string }>
-> = Object.fromEntries(
-  Object.entries(USAGE_FIGURES).map(([figure, help]) => [
-    usageMetric(figure),
-    { kind: figure.endsWith('Total') ? 'counter' : 'gauge', help },
-  ]),
-)
+const USAGE = { prefix: 'access_usage', helps: USAGE_FIGURES } as const
 
 /** Every metric of this service. */
-export const METRICS: MetricTable = { ...OWN_METRICS, ...USAGE_METRICS }
+export const METRICS: MetricTable = {
+  ...OWN_METRICS,
+  ...figureTable(USAGE.prefix, USAGE.helps),
+}
 
 type Metrics = ReturnType<typeof createOwnMetrics>
 const createOwnMetrics = (registry: Registry) => createMetrics(registry, OWN_METRICS)
@@ -124,7 +119,7 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
     /** Registers figures that are read when metrics are scraped. */
     measure: (measured: Measured): void => {
       readFigures(metrics, measured)
-      readUsage(registry, measured.usage)
+      measureFigures(registry, { ...USAGE, read: measured.usage.figures })
     },
   }
 }
@@ -223,11 +218,4 @@ function readFigures({ read }: Metrics, { sweep, contract, alerts }: Measured): 
   read('access_renewals_reserve_can_arm', async (show) =>
     show(await contract.renewalsReserveCanArm().catch(() => Number.NaN)),
   )
-}
-
-/** The queue of metering. */
-function readUsage(registry: Registry, usage: Measured['usage']): void {
-  const { read } = createMetrics(registry, USAGE_METRICS)
-  for (const figure of Object.keys(USAGE_FIGURES) as UsageFigure[])
-    read(usageMetric(figure), (show) => show(usage.figures()[figure]))
 }

@@ -376,8 +376,8 @@ export async function createCareService(opening: CareServiceOptions): Promise<Ca
     rows: (query) => readPatientRows(sides, query),
   }
   const figures = { mcp: () => mcp.figures(), replays: () => verifier.runs() }
-  telemetry.measure({ ...figures, events: () => deliverer?.count() ?? 0 })
-  const { writeTrouble } = stores
+  const { postgres, writeTrouble } = stores
+  telemetry.measure({ ...figures, events: () => deliverer?.count() ?? 0, postgres })
   const shown = { verifier, mcp, witnesses: witnesses.push, writeTrouble, behind }
   const app = await createCareApp({ ...parts, ...shown, publish, noteRead, readLog })
   const ends = opened.move()

@@ -1,7 +1,16 @@
 // What the operator sees of the service besides one log line per request. No label and no line holds a URI, a name, an
 // author or a value (S4, C9), and no metric moves on a write of an internal record (C30): anyone may read them.
-import type { WitnessProblem } from '@tallystick/journal-store'
-import { createMetrics, type MetricTable, type Registry } from '@tallystick/service-kit'
+import {
+  POSTGRES_FIGURES,
+  type PostgresFigures,
+  type WitnessProblem,
+} from '@tallystick/journal-store'
+import {
+  createMetrics,
+  type MetricTable,
+  measureFigures,
+  type Registry,
+} from '@tallystick/service-kit'
 import type { FastifyBaseLogger } from 'fastify'
 import type { EventReport } from './domain/event-subscription.ts'
 import type { McpEndpoint, McpEvent } from './mcp/mcp-endpoint.ts'
@@ -99,7 +108,11 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       else logger?.warn({ reason, via }, 'write refused')
     },
     /** From now on these figures are read at each scrape. */
-    measure: (figures: Figures): void => readFigures(metrics, figures),
+    measure: ({ postgres, ...figures }: Figures): void => {
+      readFigures(metrics, figures)
+      if (postgres !== undefined)
+        measureFigures(registry, { prefix: 'postgres', helps: POSTGRES_FIGURES, read: postgres })
+    },
     /** An alert could not be delivered. */
     onWebhookProblem: (err: Error): void => trouble('webhook-failed', 'error', { err }),
     /** A witness did not cosign. A refusal as forked or rolled back means that records were restored or altered. */
@@ -150,15 +163,22 @@ type Figures = {
   readonly mcp: McpEndpoint['figures']
   readonly replays: () => number
   readonly events: () => number
+  /** Absent with a file. */
+  readonly postgres: (() => PostgresFigures) | undefined
 }
 
-function readFigures({ read }: Metrics, { events, mcp, replays }: Figures): void {
-  read('care_sessions', (show) => show(mcp().sessions))
-  read('care_streams', (show) => show(mcp().streams))
-  read('care_subscriptions', (show) => show(mcp().subscriptions))
-  read('care_unheard_corrections', (show) => show(mcp().unheard))
-  read('care_silent_sessions', (show) => show(mcp().silent))
+function readFigures(
+  { read, readTogether }: Metrics,
+  { events, mcp, replays }: Omit<Figures, 'postgres'>,
+): void {
+  readTogether(mcp, {
+    care_sessions: ({ sessions }) => sessions,
+    care_streams: ({ streams }) => streams,
+    care_subscriptions: ({ subscriptions }) => subscriptions,
+    care_unheard_corrections: ({ unheard }) => unheard,
+    care_silent_sessions: ({ silent }) => silent,
+    care_frames_sent_total: ({ framesSent }) => framesSent,
+  })
   read('care_event_subscriptions', (show) => show(events()))
-  read('care_frames_sent_total', (show) => show(mcp().framesSent))
   read('care_replays_total', (show) => show(replays()))
 }

@@ -109,7 +109,7 @@ export async function createGradingService(
   const worker = ending(longWorker(config))
   const longWork = oneAuditPerPayer(worker)
   const { checkpointSeed } = ledgerOwner(config)
-  telemetry.measure(() => store.counts())
+  telemetry.measure(() => store.counts(), stores.postgres)
   const payments = connectPayments({ config, clock, reservations, checkpointSeed, telemetry })
   const facilitators = ending(payments.facilitators)
   const gate = ending(payments.gate)

@@ -1,9 +1,11 @@
 // What the operator sees of the service besides one log line per request. No label holds a payer, a receipt, a market or
 // anything else that a client chose; no line holds a payment header.
+import { POSTGRES_FIGURES, type PostgresFigures } from '@tallystick/journal-store'
 import {
   boundedLabel,
   createMetrics,
   type MetricTable,
+  measureFigures,
   type Registry,
 } from '@tallystick/service-kit'
 import type { GateEvent, PaymentGate, PaymentOutcome, Resumed } from '@tallystick/x402'
@@ -110,13 +112,15 @@ export function createTelemetry(registry: Registry, logger?: FastifyBaseLogger) 
       const { closes, observations, refused } = account
       logger?.info({ observations, closes, refused, finalised, stale }, 'odds polled')
     },
-    /** From now on the ledger's figures are read at each scrape; NaN while the ledger cannot be read. */
-    measure: (counts: () => Promise<LedgerCounts>): void => {
-      for (const figure of ['entries', 'events', 'picks'] as const)
-        metrics.read(`grading_ledger_${figure}`, async (show) => {
-          const found = await counts().catch(() => undefined)
-          show(found?.[figure] ?? Number.NaN)
-        })
+    /** From now on these figures are read at each scrape: the ledger's, NaN while it cannot be read, and those of PostgreSQL. */
+    measure: (counts: () => Promise<LedgerCounts>, postgres?: () => PostgresFigures): void => {
+      metrics.readTogether(() => counts().catch(() => undefined), {
+        grading_ledger_entries: (found) => found?.entries ?? Number.NaN,
+        grading_ledger_events: (found) => found?.events ?? Number.NaN,
+        grading_ledger_picks: (found) => found?.picks ?? Number.NaN,
+      })
+      if (postgres !== undefined)
+        measureFigures(registry, { prefix: 'postgres', helps: POSTGRES_FIGURES, read: postgres })
     },
     pollFailed: (error: unknown): void => {
       metrics.count('grading_polls_total', { outcome: 'failed' })

@@ -11,7 +11,9 @@ import {
   OWN_LEASE,
   OWN_PROCESS,
   openDiskProbe,
+  type PostgresFigures,
   type ProcessPlace,
+  placeFigures,
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
@@ -100,6 +102,8 @@ type Engine = {
   readonly peers?: SessionPeers
   /** Why a write would fail or wait now; undefined if it would not. */
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
+  /** What the connections to PostgreSQL know of it; absent with a file. */
+  readonly postgres?: () => PostgresFigures
   /** This process among the equal ones that serve the records. */
   readonly process: ProcessPlace
   /** Of the work that one of them does for all. */
@@ -126,9 +130,8 @@ function prepareDefaultPlace({ DATABASE_PATH }: StoreConfig): void {
 export async function openStores(config: StoreConfig, opening: Opening): Promise<Stores> {
   prepareDefaultPlace(config)
   const engine = await openEngine(config, opening)
-  const { peers, records, sides } = engine
-  const { onProblem } = opening
-  const sessions = openSessionStore(sides, { clock: engine.clock, onProblem, peers })
+  const { clock, peers, records, sides } = engine
+  const sessions = openSessionStore(sides, { clock, onProblem: opening.onProblem, peers })
   const audit = openAuditTrail(sides, opening)
   const close = async (): Promise<void> => {
     await audit.close()
@@ -209,6 +212,7 @@ async function openEngine(config: StoreConfig, opening: Opening): Promise<Engine
         end: async () => void (await Promise.all([probe.end(), place.end()])),
       },
       peers,
+      postgres: () => ({ ...door.figures(), ...placeFigures(place) }),
       writeTrouble: askBoth(probe.trouble, options),
       stopping: () => {
         door.stop(onProblem)

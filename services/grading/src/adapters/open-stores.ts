@@ -7,6 +7,8 @@ import {
   loadCheckpointSeed,
   OWN_LEASE,
   openDiskProbe,
+  type PostgresFigures,
+  placeFigures,
   type StoreOwner,
   type WriteTrouble,
 } from '@tallystick/journal-store'
@@ -72,6 +74,8 @@ export type Stores = {
   readonly reservations: OpenReservationStore
   /** Why a write would fail or wait now; undefined if it would not. */
   readonly writeTrouble: () => Promise<WriteTrouble | undefined>
+  /** What the connections to PostgreSQL know of it; absent with a file. */
+  readonly postgres?: () => PostgresFigures
   /** For the process that polls (G12). */
   readonly polling: Polling
   /** How many equal processes serve the store now, this one included. */
@@ -121,6 +125,7 @@ export async function openStores(
   const probe = openWriteProbe(door, onProblem, POSTGRES_LEDGER)
   return closingTogether(ledger, () => openPostgresReservationStore({ door, clock, process }), {
     writeTrouble: probe.trouble,
+    postgres: () => ({ ...door.figures(), ...placeFigures({ process, lease: poller }) }),
     polling: openPolledStore(ledger, poller),
     countProcesses: () => process.living(),
     resumeEveryMs: RESUME_EVERY_MS,
