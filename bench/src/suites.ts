@@ -19,6 +19,7 @@ import { measureGradingScale } from './suites/grading-scale.ts'
 import { measureJournal } from './suites/journal.ts'
 import { measureOdds } from './suites/odds.ts'
 import { measureProcesses } from './suites/processes.ts'
+import { measureScrape } from './suites/scrape.ts'
 import { challengeLikeTestnet, measureX402Challenge } from './suites/x402-challenge.ts'
 import { measureX402Gate } from './suites/x402-gate.ts'
 import { measureX402Paid, paidLikeTestnet } from './suites/x402-paid.ts'
@@ -48,6 +49,7 @@ export const SUITES: Readonly<Record<string, () => Promise<readonly Figure[]>>> 
   'access-slow-relay': measureAccessSlowRelay,
   'access-renewal': measureAccessRenewal,
   'access-costs': measureAccessCosts,
+  scrape: measureScrape,
   'devnet-load': measureDevnetLoad,
 }
 

@@ -2,7 +2,7 @@
 // `clear`, `sealed`, `events` for sealed with webhooks, or the URL of a PostgreSQL that keeps them in clear; third: milliseconds that
 // each fsync takes longer, none by default.
 import { careConfigSchema, createCareService } from '@tallystick/care'
-import { requireConfig, startListening, systemClock } from '@tallystick/service-kit'
+import { measureProcess, requireConfig, startListening, systemClock } from '@tallystick/service-kit'
 import { answerProbe } from './answer-probe.ts'
 import {
   BENCH_BASE_URL,
@@ -28,4 +28,5 @@ const config = requireConfig(careConfigSchema, {
   ...(storage === 'events' ? { EVENTS: 'chatgpt', EVENTS_PRIVATE: 'true' } : {}),
 })
 const service = await createCareService({ config, clock: systemClock })
+measureProcess(service.registry)
 answerProbe(await startListening(service))

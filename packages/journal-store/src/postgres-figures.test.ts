@@ -5,6 +5,8 @@ import type { PostgresLine } from './postgres-line.ts'
 import { type PostgresServer, postgresMissing, startPostgres } from './postgres-server.fixture.ts'
 import { watchPostgres } from './watch-postgres.ts'
 
+const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 describe.skipIf(postgresMissing !== undefined)(
   `S4: what a process knows of PostgreSQL${postgresMissing === undefined ? '' : ` (skipped: ${postgresMissing})`}`,
   () => {
@@ -18,7 +20,6 @@ describe.skipIf(postgresMissing !== undefined)(
     afterAll(() => server.end())
     beforeEach(async () => {
       const url = (await server.database()).owner
-      const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
       door = new PostgresDoor({ url, Unavailable: NotesUnavailable, pause })
       lines = [await door.find(), await door.find()]
     })

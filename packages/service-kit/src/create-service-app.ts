@@ -9,7 +9,6 @@ import {
   type ZodTypeProvider,
 } from '@fastify/type-provider-zod'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
-import { Registry } from 'prom-client'
 import {
   answerConnectionError,
   type ConnectionLimits,
@@ -19,7 +18,7 @@ import type { ErrorAnswer } from './error-answer.ts'
 import { errorHandler, type ServiceErrors, sendError } from './error-handler.ts'
 import { addFrontDoor } from './front-door.ts'
 import { addKitRoutes, type KitRouteOptions } from './kit-routes.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, Registry } from './metrics.ts'
 import { registerDocumentation, type SecurityScheme } from './openapi.ts'
 import type { Page } from './pages/page-frame.ts'
 import { addLivePage } from './pages/page-routes.ts'

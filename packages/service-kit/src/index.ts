@@ -1,4 +1,3 @@
-export { Registry } from 'prom-client'
 export { presentedToken } from './bearer-token.ts'
 export {
   BoundedMap,
@@ -66,8 +65,15 @@ export type { OperationForSale } from './for-sale.ts'
 export { freePort, isPortFree } from './free-port.ts'
 export { createLogger } from './logging.ts'
 export { type ManualClock, manualClock } from './manual-clock.ts'
-export { createMetrics, figureTable, type MetricTable, measureFigures } from './metrics.ts'
+export {
+  createMetrics,
+  figureTable,
+  type MetricTable,
+  measureFigures,
+  Registry,
+} from './metrics.ts'
 export { type PostAnswer, postChecked, type ResolveName } from './post-checked.ts'
+export { measureProcess } from './process-metrics.ts'
 export type { ReadinessCheck, ReadinessFinding } from './readiness.ts'
 export type { RefusedStart } from './refusing-service.ts'
 export { type CorsPolicy, paidServiceCors } from './request-hooks.ts'

@@ -1,6 +1,5 @@
-import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
-import { createMetrics, figureTable, measureFigures } from './metrics.ts'
+import { createMetrics, figureTable, measureFigures, Registry } from './metrics.ts'
 
 const TABLE = {
   till_sales_total: { kind: 'counter', help: 'Sales.', labels: ['item', 'paid'] },
@@ -52,7 +51,7 @@ test('what is read at a scrape is read anew each time, and reading a total chang
   expect(await values()).toEqual([
     'till_opened_total 7',
     'till_coins{side="heads"} 7',
-    'till_coins{side="tails"} Nan',
+    'till_coins{side="tails"} NaN',
   ])
 })
 

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
 import { createServiceApp } from './create-service-app.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
+import { Registry } from './metrics.ts'
 import type { CorsPolicy } from './request-hooks.ts'
 import type { ServiceApp } from './service-app.ts'
 

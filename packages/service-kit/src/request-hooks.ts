@@ -1,11 +1,10 @@
 /** Every request passes these hooks, whatever its route: it is counted and logged, may come from any page, and is refused early. */
 import { randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Registry } from 'prom-client'
 import { endConnections, guardConnections } from './connections.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { sendError } from './error-handler.ts'
-import { createMetrics, type MetricTable } from './metrics.ts'
+import { createMetrics, type MetricTable, type Registry } from './metrics.ts'
 import type { ServiceApp } from './service-app.ts'
 import { finishRequest, inTrace, traceRequests } from './traces.ts'
 

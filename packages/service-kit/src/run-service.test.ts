@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
-import { Registry } from 'prom-client'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createServiceApp } from './create-service-app.ts'
 import { createLogger } from './logging.ts'
 import { manualClock } from './manual-clock.ts'
+import { Registry } from './metrics.ts'
 import { startOtlpReceiver } from './otlp-receiver.fixture.ts'
 import { type Service, startListening, stopOrderly } from './run-service.ts'
 

@@ -4,14 +4,14 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Logger } from 'pino'
-import { collectDefaultMetrics, type Registry } from 'prom-client'
 import type { z } from 'zod'
 import { type Clock, systemClock } from './clock.ts'
 import { EXIT, HELP, readVersion } from './command.ts'
 import { type Environment, environmentExample, loadConfig, slipSentence } from './config.ts'
 import { parseOtlpHeaders } from './config-field.ts'
 import { createLogger, type LogOutput, lastLinesWritten, openLogOutput } from './logging.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Registry } from './metrics.ts'
+import { measureProcess } from './process-metrics.ts'
 import { createRefusingService, type RefusedStart } from './refusing-service.ts'
 import type { Secret } from './secret.ts'
 import type { ServiceApp } from './service-app.ts'
@@ -316,7 +316,7 @@ export async function runService<Schema extends z.ZodObject>(
     return process.exit(1)
   })
   exitOnSignals(stop, logger)
-  collectDefaultMetrics({ register: service.registry })
+  measureProcess(service.registry)
   countDropped(service.registry, output, spans)
   logger.info({ url }, 'listening')
 }

@@ -164,7 +164,7 @@ type Figures = {
   readonly replays: () => number
   readonly events: () => number
   /** Absent with a file. */
-  readonly postgres: (() => PostgresFigures) | undefined
+  readonly postgres?: (() => PostgresFigures) | undefined
 }
 
 function readFigures(

@@ -79,7 +79,7 @@ export const USAGE_FIGURES = {
   costTinybarTotal: 'What the recorder paid for transactions whose receipts came, tinybar.',
 } as const
 
-export type UsageFigure = keyof typeof USAGE_FIGURES
+type UsageFigure = keyof typeof USAGE_FIGURES
 export type UsageFigures = Readonly<Record<UsageFigure, number>>
 /** Totals of metering alone; the queue of transactions counts the others. */
 type UsageTotals = Record<
