@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findArrowsUp, findCircles } from './debt/arrows.ts'
 import { readEntries, unusedExports } from './debt/imports.ts'
+import { wornNames } from './debt/names.ts'
 import { repeatedCode, repeatedDefaults } from './debt/repeats.ts'
 import { RULES_FOLDER, readRules, unresolvedNumbers } from './debt/rules.ts'
 import { isCode, linesByRoom, readSources } from './debt/source-files.ts'
@@ -32,6 +33,7 @@ function count(): Readonly<Record<string, readonly string[]>> {
     'circles of files': findCircles(modules, entries),
     'imports back up between rooms': findArrowsUp(modules, entries),
     'exports without a user': unusedExports(modules, { entries, documents }),
+    'names that say nothing': wornNames(modules),
     'rule numbers that do not resolve': unresolvedNumbers(files, rules),
     'repeats of more than 10 lines': repeatedCode(files.filter(isCode)),
     'values that stand twice': repeatedDefaults(modules),

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { findArrowsUp, findCircles } from '../../scripts/debt/arrows.ts'
 import { readEntries, unusedExports } from '../../scripts/debt/imports.ts'
+import { wornNames } from '../../scripts/debt/names.ts'
 import { repeatedCode, repeatedDefaults } from '../../scripts/debt/repeats.ts'
 import { linesByRoom } from '../../scripts/debt/source-files.ts'
 
@@ -139,4 +140,19 @@ describe('repeated code', () => {
     const twice = file('a.ts', ...numbered(11), 'between()', ...numbered(11))
     expect(repeatedCode([twice])).toEqual(['a.ts:1 and a.ts:13, 11 lines'])
   })
+})
+
+it('names that say nothing are …Of and participles; a standard’s word, and a word within a longer one, are none', () => {
+  const written = file(
+    'packages/sums/src/sum.ts',
+    'export async function sumOf(): Promise<void> {}',
+    '  const kept = 1',
+    'const keptSum = 1',
+    'const balanceOf = 1',
+    'let often = 1',
+  )
+  expect(wornNames([written])).toEqual([
+    'packages/sums/src/sum.ts: sumOf',
+    'packages/sums/src/sum.ts: kept',
+  ])
 })

@@ -9,9 +9,9 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
   options: Options,
   help: string,
 ) {
-  const asked = process.argv.find((argument) => ['--help', '-h', '--version'].includes(argument))
-  if (asked !== undefined) {
-    console.log(asked === '--version' ? `tallystick ${readVersion()}` : help)
+  const question = process.argv.find((argument) => ['--help', '-h', '--version'].includes(argument))
+  if (question !== undefined) {
+    console.log(question === '--version' ? `tallystick ${readVersion()}` : help)
     return process.exit(0)
   }
   try {

@@ -248,13 +248,13 @@ async function measureCare(place: Place): Promise<readonly Figure[]> {
     for (const count of COUNTS) clusters.set(count, await startCares(count, place))
     const requests = await takeRequests(clusters, place)
     const heard = await takeTold(clusters, { countAt: () => HEARING, writes: HEARD })
-    const told = await takeTold(clusters, { countAt: (count) => STREAMS * count, writes: TOLD })
+    const hearings = await takeTold(clusters, { countAt: (count) => STREAMS * count, writes: TOLD })
     return [
       ...compareRequests('acknowledged writes', requests, ({ writes }) => writes),
       ...compareRequests('reads over MCP', requests, ({ reads }) => reads),
       ...compareCpu(
         'notifications',
-        medianAt(told, ({ load }) => load.cpuMicros),
+        medianAt(hearings, ({ load }) => load.cpuMicros),
       ),
       ...heardFigures(heard),
     ]

@@ -53,9 +53,9 @@ const node = createServer(async (request, response) => {
   let body = ''
   for await (const chunk of request) body += chunk
   const call = JSON.parse(body)
-  const of = ({ id, params }) => ({ jsonrpc: '2.0', id, result: word(params[0].data.startsWith('0x70a08231') ? 10n ** 9n : 0n) })
+  const respond = ({ id, params }) => ({ jsonrpc: '2.0', id, result: word(params[0].data.startsWith('0x70a08231') ? 10n ** 9n : 0n) })
   const settled = { success: true, transaction: word(7n), network: 'eip155:196' }
-  response.end(JSON.stringify(request.url === '/settle' ? settled : Array.isArray(call) ? call.map(of) : of(call)))
+  response.end(JSON.stringify(request.url === '/settle' ? settled : Array.isArray(call) ? call.map(respond) : respond(call)))
 })
 await new Promise((done) => node.listen(0, '127.0.0.1', done))
 process.env.NODE = 'http://127.0.0.1:' + node.address().port

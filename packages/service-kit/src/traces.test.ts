@@ -226,29 +226,29 @@ function finishSpans(count: number): void {
 
 describe('S14: a collector', () => {
   test('that never answers holds up neither a request nor the end of the process', async () => {
-    const asked = Promise.withResolvers<void>()
-    const receiver = await startOtlpReceiver(() => asked.resolve())
+    const requested = Promise.withResolvers<void>()
+    const receiver = await startOtlpReceiver(() => requested.resolve())
     ends.push(receiver.close)
     const clock = manualClock(0)
     const { end } = exportTo(receiver.endpoint, clock)
     expect((await ask()).statusCode).toBe(200)
     const ending = end()
-    await asked.promise
+    await requested.promise
     clock.advanceMs(1_000)
     await ending
   })
 
   test('that begins an answer and never ends it is given up after 5 s', async () => {
-    const asked = Promise.withResolvers<void>()
+    const requested = Promise.withResolvers<void>()
     const receiver = await startOtlpReceiver((_request, response) => {
       response.writeHead(200, { 'content-length': 2 })
-      response.write('{', () => asked.resolve())
+      response.write('{', () => requested.resolve())
     })
     ends.push(receiver.close)
     const clock = manualClock(0)
     const { droppedCount, said } = exportTo(receiver.endpoint, clock)
     finishSpans(MESSAGE_SPANS)
-    await asked.promise
+    await requested.promise
     clock.advanceMs(4_999)
     expect([droppedCount(), said]).toEqual([0, []])
     clock.advanceMs(1)

@@ -19,23 +19,23 @@ function log(eventName: string, indexed: object, values: readonly unknown[]) {
 }
 
 function historyWith(logs: readonly ReturnType<typeof log>[]) {
-  const asked: { topics: readonly string[]; topic1: string; untilSeconds: number }[] = []
+  const requests: { topics: readonly string[]; topic1: string; untilSeconds: number }[] = []
   const history = createMirrorAgentHistory({
     clock: manualClock(1_000_000),
     contract: CONTRACT,
     mirror: {
       async recentLogs(wanted) {
-        asked.push(wanted)
+        requests.push(wanted)
         return logs
       },
     },
   })
-  return { asked, history }
+  return { requests, history }
 }
 
 test('A28: an agent’s events are asked for by its address, and each is told', async () => {
   const agent = { agent: AGENT }
-  const { asked, history } = historyWith([
+  const { requests, history } = historyWith([
     log('SubscriptionOpened', { ...agent, payer: AGENT }, [120n, 0, 9n, 1n, AGENT, 120n]),
     log('SubscriptionToppedUp', { ...agent, payer: AGENT }, [3n, 12n]),
     log('SubscriptionCancelled', agent, [5n]),
@@ -54,17 +54,19 @@ test('A28: an agent’s events are asked for by its address, and each is told', 
       { kind: 'calls-refused', calls: 2 },
     ].map((event) => ({ ...event, atSeconds: 100 })),
   )
-  expect(asked).toMatchObject([
+  expect(requests).toMatchObject([
     { topic1: `0x${'0'.repeat(24)}${'a1'.repeat(20)}`, untilSeconds: 1_060 },
   ])
-  expect(asked[0]?.topics).toHaveLength(6)
+  expect(requests[0]?.topics).toHaveLength(6)
 })
 
 test('renewals are asked for by their slot', async () => {
   const slotId = (20n << 40n) | 7n
-  const { asked, history } = historyWith([log('SlotRenewed', { slotId }, [140n, 1, 1, 3n, true])])
+  const { requests, history } = historyWith([
+    log('SlotRenewed', { slotId }, [140n, 1, 1, 3n, true]),
+  ])
   expect(await history.renewals(slotId)).toEqual([
     { kind: 'renewed', atSeconds: 100, windowEndsAtSeconds: 140 },
   ])
-  expect(asked).toMatchObject([{ topic1: `0x${slotId.toString(16).padStart(64, '0')}` }])
+  expect(requests).toMatchObject([{ topic1: `0x${slotId.toString(16).padStart(64, '0')}` }])
 })

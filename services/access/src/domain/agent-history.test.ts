@@ -9,7 +9,7 @@ const AGENT: Hex = `0x${'a'.repeat(40)}`
 const agentAt = (index: number): Hex => `0x${index.toString(16).padStart(40, '0')}`
 
 let clock: ManualClock
-let asked: string[]
+let requests: string[]
 let own: AgentEvent[]
 let ends: number[]
 let window: AccessWindow | undefined
@@ -17,7 +17,7 @@ let failure: Error | undefined
 
 beforeEach(() => {
   clock = manualClock(1_000_000)
-  asked = []
+  requests = []
   own = []
   ends = []
   window = openWindow(140)
@@ -30,7 +30,7 @@ const reader = (change: Partial<AgentHistory> = {}) =>
     knownWindow: () => window,
     history: {
       async ownEvents(agent) {
-        asked.push(agent)
+        requests.push(agent)
         if (failure !== undefined) throw failure
         return own
       },
@@ -74,10 +74,10 @@ test('many renewals do not hide what else happened', async () => {
 test('an agent’s events are read once in ten seconds', async () => {
   const read = reader()
   await Promise.all([read(AGENT), read(AGENT)])
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   clock.advanceMs(10_000)
   await read(AGENT)
-  expect(asked).toHaveLength(2)
+  expect(requests).toHaveLength(2)
 })
 
 test('whoever asks for many agents takes no more of the mirror node than a read a second', async () => {

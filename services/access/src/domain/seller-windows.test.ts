@@ -14,7 +14,7 @@ let clock: ManualClock
 let contract: ReturnType<typeof createFakeContract>
 let money: WindowMoney[]
 let gas: { readonly consensusTimestamp: string; readonly tinybar: bigint }[]
-let asked: string[]
+let requests: string[]
 let failure: Error | undefined
 
 beforeEach(() => {
@@ -22,7 +22,7 @@ beforeEach(() => {
   contract = createFakeContract()
   money = []
   gas = []
-  asked = []
+  requests = []
   failure = undefined
 })
 
@@ -38,7 +38,7 @@ const reader = (change: Partial<SellerHistory> = {}) =>
       createdAt: async () => '0.000000000',
       async *movementsAfter() {},
       async *windowMoneyAfter(timestamp) {
-        asked.push(timestamp)
+        requests.push(timestamp)
         if (failure !== undefined) throw failure
         yield* money.filter(isAfter(timestamp))
       },
@@ -84,7 +84,7 @@ test('a read goes on where the last one ended, counts nothing twice and forgets 
   clock.advanceMs(20_000)
   money.push(renewed(5n, at(1_000_021)))
   const later = await read()
-  expect(asked).toEqual(['999540.000000000', at(1_000_001)])
+  expect(requests).toEqual(['999540.000000000', at(1_000_001)])
   expect(later?.windows.slice(-2).map(({ earnedTinybar }) => earnedTinybar)).toEqual([7n, 5n])
   clock.advanceMs(24 * 20_000)
   const much = await read()
@@ -105,7 +105,7 @@ test('an offer of another length begins anew', async () => {
   contract.offerList.push({ ...firstOffer, offerId: 1, periodSeconds: 60 })
   clock.advanceMs(15_000)
   expect((await read())?.windows).toHaveLength(24)
-  expect(asked).toEqual(['999540.000000000', '998640.000000000'])
+  expect(requests).toEqual(['999540.000000000', '998640.000000000'])
 })
 
 test('a long history is incomplete until the reads after it', async () => {

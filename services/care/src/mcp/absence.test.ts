@@ -13,7 +13,7 @@ import { sendSignedWrite } from '../seed/seed-records.ts'
 import { RESOURCE, testConfig, testEnvironment, WRITE_SECRET } from '../testing/care.fixture.ts'
 import { nginxMissing, startNginx } from '../testing/nginx.fixture.ts'
 import { makeStorePlace } from '../testing/store-place.fixture.ts'
-import { TEA, valueOf } from './official-client.fixture.ts'
+import { readValue, TEA } from './official-client.fixture.ts'
 
 type Signal = 'SIGTERM' | 'SIGKILL'
 type Absence = { readonly seconds: number; readonly signal: Signal }
@@ -65,7 +65,7 @@ async function connectFirst(url: URL): Promise<Host> {
   return {
     told: messages,
     hasGivenUp: () => hasGivenUp,
-    read: async () => valueOf(await client.readResource({ uri: TEA })),
+    read: async () => readValue(await client.readResource({ uri: TEA })),
     subscribe: () => client.subscribeResource({ uri: TEA }),
     close: () => client.close(),
   }
@@ -73,17 +73,17 @@ async function connectFirst(url: URL): Promise<Host> {
 
 async function connectSecond(url: URL): Promise<Host> {
   const client = new sdk2.Client({ name: 'host', version: '2' })
-  const told: string[] = []
+  const sentences: string[] = []
   let hasGivenUp = false
   client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
-    told.push(params.uri)
+    sentences.push(params.uri)
   })
   Object.assign(client, { onerror: (error: Error) => (hasGivenUp ||= givesUp(error)) })
   await client.connect(new sdk2.StreamableHTTPClientTransport(url, { requestInit: requestInit() }))
   return {
-    told,
+    told: sentences,
     hasGivenUp: () => hasGivenUp,
-    read: async () => valueOf(await client.readResource({ uri: TEA })),
+    read: async () => readValue(await client.readResource({ uri: TEA })),
     subscribe: () => client.subscribeResource({ uri: TEA }),
     close: () => client.close(),
   }

@@ -164,10 +164,10 @@ async function attach(model: ModelSession, resumes: boolean): Promise<void> {
   const from = resumes ? lastEventId : undefined
   model.start = from === undefined ? model.carried : model.last
   model.isReaderBoth = model.isBoth
-  const [place, told] = model.start
+  const [place, sentences] = model.start
   model.expected = journal
     .slice(place)
-    .flatMap((_, index) => framesAt(model, place + index, index === 0 ? told : 0))
+    .flatMap((_, index) => framesAt(model, place + index, index === 0 ? sentences : 0))
   model.reader = await client.stream(from)
   if (before !== undefined) await expect.poll(() => before.hasEnded, { interval: 1 }).toBe(true)
   await expect.poll(() => model.reader?.events.length, { interval: 1 }).toBeGreaterThan(0)

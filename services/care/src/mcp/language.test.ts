@@ -92,8 +92,8 @@ describe('C37: what hosts show to people', () => {
     const shown = JSON.stringify(await session.result('prompts/list'))
     expect(shown).toContain('Informer un soignant')
     expect(shown).not.toMatch(/\b(?:the|Whose|Where|everything|What)\b/)
-    const given = { name: 'brief_carer', arguments: { patient: 'ann' } }
-    expect(await session.result('prompts/get', given)).toMatchObject({
+    const prompt = { name: 'brief_carer', arguments: { patient: 'ann' } }
+    expect(await session.result('prompts/get', prompt)).toMatchObject({
       description: 'Ce qui peut être dit',
     })
   })

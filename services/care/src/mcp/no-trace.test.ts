@@ -41,7 +41,7 @@ function chance(seed: number): (below: number) => number {
   }
 }
 const roll = chance(SEED)
-const oneOf = <Item>(items: readonly [Item, ...Item[]]): Item =>
+const pick = <Item>(items: readonly [Item, ...Item[]]): Item =>
   items[roll(items.length)] ?? items[0]
 
 let written = 0
@@ -68,11 +68,11 @@ const tool = (name: string, input: object) => ['tools/call', { name, arguments: 
 /** Something that a principal may ask; what it names is chosen blindly. */
 function anyQuestion(): readonly [string, object] {
   const uri = URIS[roll(URIS.length)] ?? ''
-  const patient = oneOf(['ann', 'wren'])
-  return oneOf([
+  const patient = pick(['ann', 'wren'])
+  return pick([
     ['resources/read', { uri: roll(2) === 0 ? uri : `${uri}/1` }],
     ['resources/list', {}],
-    ['prompts/get', { name: oneOf(['brief_carer', 'whats_changed']), arguments: { patient } }],
+    ['prompts/get', { name: pick(['brief_carer', 'whats_changed']), arguments: { patient } }],
     [
       'completion/complete',
       {
@@ -84,7 +84,7 @@ function anyQuestion(): readonly [string, object] {
     tool('whats_changed', { patient }),
     tool('list_records', {}),
     tool('changes_since', {}),
-    tool('search', { query: oneOf(['secret', 'public', 'wren', 'ann plan']) }),
+    tool('search', { query: pick(['secret', 'public', 'wren', 'ann plan']) }),
     tool('fetch', { id: uri }),
   ])
 }

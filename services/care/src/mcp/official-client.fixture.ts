@@ -12,7 +12,7 @@ export async function writeTea(care: RunningCare, value: string): Promise<void> 
 }
 
 /** The value that a read of it found. */
-export const valueOf = (result: { readonly contents: readonly object[] }): unknown => {
+export const readValue = (result: { readonly contents: readonly object[] }): unknown => {
   const [content] = result.contents as { _meta?: { value?: unknown } }[]
   return content?._meta?.value
 }

@@ -6,7 +6,7 @@ import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/typ
 import { testOfficialClients } from '@tallystick/service-kit/official-clients'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningCare, startRunningCare } from '../testing/running-care.fixture.ts'
-import { judgedCare, TEA, valueOf, writeTea } from './official-client.fixture.ts'
+import { judgedCare, readValue, TEA, writeTea } from './official-client.fixture.ts'
 
 const BOTH = 'care.read.user care.read.assistant'
 
@@ -60,7 +60,7 @@ describe('SDK 1.x Client', () => {
     await write('No sugar.')
     await expect.poll(() => updated).toEqual([TEA])
     const read = await client.readResource({ uri: TEA })
-    expect(valueOf(read)).toBe('No sugar.')
+    expect(readValue(read)).toBe('No sugar.')
     expect(read._meta?.['care/retraction']).toContain('One sugar.')
   })
 
@@ -113,7 +113,7 @@ describe('SDK 2.x client', () => {
     await client.subscribeResource({ uri: TEA })
     await write('No sugar.')
     await expect.poll(() => updated).toEqual([TEA])
-    expect(valueOf(await client.readResource({ uri: TEA }))).toBe('No sugar.')
+    expect(readValue(await client.readResource({ uri: TEA }))).toBe('No sugar.')
     // This client renumbers -32002 for its callers; the message shows what was on the wire.
     await expect(client.readResource({ uri: 'care://ann/absent' })).rejects.toThrow('not found')
   })

@@ -108,9 +108,9 @@ describe('a user-scope principal finds no trace of an internal record', () => {
     async (era) => {
       await fill()
       const session = await asking(era, withSecrets, USER)
-      const { asked } = watch(withSecrets)
+      const { asked: calls } = watch(withSecrets)
       for (const [name, params] of forbiddenTo('care-internal://ann', 'plan'))
-        expect([name, params, await storeCalls(session, asked, [name, params])]).toEqual([
+        expect([name, params, await storeCalls(session, calls, [name, params])]).toEqual([
           name,
           params,
           [],
@@ -184,20 +184,23 @@ describe('C24: a household’s token finds no trace of another household', () =>
     async (era) => {
       await fill(WREN)
       const session = await asking(era, withSecrets, HERON)
-      const { asked } = watch(withSecrets)
+      const { asked: storeQuestions } = watch(withSecrets)
       for (const place of ['care://wren', 'care-internal://wren'])
         for (const [name, params] of forbiddenTo(place, 'plan'))
-          expect([params, await storeCalls(session, asked, [name, params])]).toEqual([params, []])
+          expect([params, await storeCalls(session, storeQuestions, [name, params])]).toEqual([
+            params,
+            [],
+          ])
       for (const name of ['brief_carer', 'whats_changed'])
         expect(
-          await storeCalls(session, asked, [
+          await storeCalls(session, storeQuestions, [
             'prompts/get',
             { name, arguments: { patient: 'wren' } },
           ]),
         ).toEqual([])
       for (const name of ['list_records', 'whats_changed'])
         expect(
-          await storeCalls(session, asked, [
+          await storeCalls(session, storeQuestions, [
             'tools/call',
             { name, arguments: { patient: 'wren' } },
           ]),

@@ -160,12 +160,12 @@ describePages((pages) => {
       await page.evaluate(
         `sessionStorage.setItem('tallystick-sign-in', '${JSON.stringify(begun)}')`,
       )
-      const asked: string[] = []
-      page.on('request', (request) => asked.push(request.url()))
+      const questions: string[] = []
+      page.on('request', (request) => questions.push(request.url()))
       const answer = new URLSearchParams({ code: 'c', state, iss })
       await page.goto(`${service.url}/clinician.html?${answer.toString()}`)
       await expect.poll(() => text(page, '#sign-in-problem'), WAIT).toBe(words)
-      expect(asked.filter((url) => url.startsWith(issuerUrl))).toEqual([])
+      expect(questions.filter((url) => url.startsWith(issuerUrl))).toEqual([])
       expect(await page.evaluate('sessionStorage.length')).toBe(0)
     }
   })

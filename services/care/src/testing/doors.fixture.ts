@@ -120,8 +120,8 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ...READ,
   },
   'resources/read audio/wav': {
-    ask: async ({ call }, { asked, uri }) => {
-      const audio = `${asked === uri ? `${uri}/2` : asked}/audio`
+    ask: async ({ call }, { asked: question, uri }) => {
+      const audio = `${question === uri ? `${uri}/2` : question}/audio`
       const read = await call<Contents>('resources/read', { uri: audio })
       const [content] = read?.contents ?? []
       if (content === undefined) return 'refused'

@@ -125,8 +125,8 @@ describe('X20: an unpaid call', () => {
 
   test('a payment for nothing is not settled', async () => {
     const before = fixture.settlements
-    for (const given of [undefined, {}])
-      expect(await call('grade_pick', given, pay(1))).toMatchObject({
+    for (const nothing of [undefined, {}])
+      expect(await call('grade_pick', nothing, pay(1))).toMatchObject({
         structuredContent: { error: 'invalid_request' },
       })
     expect(fixture.settlements).toBe(before)

@@ -4,7 +4,7 @@ import { testOfficialClients } from '@tallystick/service-kit/official-clients'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MODERN_RESOURCE } from '../../testing/care.fixture.ts'
 import { type RunningCare, startRunningCare } from '../../testing/running-care.fixture.ts'
-import { judgedCare, TEA, valueOf, writeTea } from '../official-client.fixture.ts'
+import { judgedCare, readValue, TEA, writeTea } from '../official-client.fixture.ts'
 
 const PLAN = 'care-internal://ann/plan'
 
@@ -70,7 +70,7 @@ describe.each([['auto' as const], [{ pin: '2026-07-28' } as const]])(
       await write('Honey.')
       await expect.poll(() => updated).toEqual([TEA])
       const read = await client.readResource({ uri: TEA })
-      expect(valueOf(read)).toBe('Honey.')
+      expect(readValue(read)).toBe('Honey.')
       expect(read._meta?.['care/retraction']).toContain('No sugar.')
       await write('No sugar.')
       await expect.poll(() => updated).toHaveLength(2)

@@ -34,7 +34,7 @@ const timeText = (at) => {
 }
 const list = document.getElementById('records')
 const empty = document.getElementById('empty')
-const asOf = document.getElementById('as-of')
+const asOfLine = document.getElementById('as-of')
 const seen = (text) => String(text).replace(${UNSEEN}, (each) => '\\t\\n\\r'.includes(each) ? each : '\\\\u{' + each.codePointAt(0).toString(16).toUpperCase() + '}')
 const line = (parent, className, text, language) => {
   if (!text) return
@@ -61,7 +61,7 @@ const show = (output) => {
     line(article, 'correction', record.retraction, around)
     list.append(article)
   }
-  if (output.asOf) asOf.textContent = ${literal(cardAsOf)}.replace('{time}', () => timeText(output.asOf))
+  if (output.asOf) asOfLine.textContent = ${literal(cardAsOf)}.replace('{time}', () => timeText(output.asOf))
   empty.textContent = ${literal(cardUnchanged)}
   empty.hidden = records.length > 0
 }

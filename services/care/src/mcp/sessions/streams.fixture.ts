@@ -64,8 +64,8 @@ export function useStreams(): StreamFixture {
       await fixture.close()
       await begin(options)
     },
-    stream: async (of = session, lastEventId) => {
-      const reader = await of.stream(lastEventId)
+    stream: async (name = session, lastEventId) => {
+      const reader = await name.stream(lastEventId)
       readers.push(reader)
       return reader
     },

@@ -128,10 +128,10 @@ const findCard = (uri: string): Element | undefined =>
 
 /** Inserts a child among its siblings in the order of an attribute. */
 function insertInOrder(parent: Element, child: Element, attribute: string): void {
-  const valueOf = (node: Element): string => node.getAttribute(attribute) ?? ''
+  const readValue = (node: Element): string => node.getAttribute(attribute) ?? ''
   parent.insertBefore(
     child,
-    [...parent.children].find((other) => valueOf(other) > valueOf(child)) ?? null,
+    [...parent.children].find((other) => readValue(other) > readValue(child)) ?? null,
   )
 }
 

@@ -45,14 +45,14 @@ test('an answer is looked at, and may lead to another question; its row keeps it
 })
 
 test('an answer that the next look does not offer is asked again, and a row left out is neither sent nor asked', async () => {
-  const { asked, look } = looks()
+  const { asked: questions, look } = looks()
   const answers = new Map([
     [first ?? '', ['gone']],
     [third ?? '', [LEAVE_OUT]],
   ])
   const shown = await answerRows(rows, answers, look)
   if (shown.kind !== 'seen') throw new Error(shown.kind)
-  expect(asked).toEqual([])
+  expect(questions).toEqual([])
   expect(shown.answer.map(groupRow)).toEqual(['question', 'graded', 'not_gradable'])
   expect(picksToSend(shown.answer, true)).toEqual([{ market: 'C' }])
 })
