@@ -96,7 +96,7 @@ describe.skipIf(hapiServerMissing !== undefined)(
       const found = entry.map(({ resource }) => resource)
       return found.filter(({ subject }) => subject.identifier.value === patient)
     }
-    const held = async (patient: string) => (await documents(patient)).map(said).toSorted()
+    const stored = async (patient: string) => (await documents(patient)).map(said).toSorted()
 
     it('a transaction: every version once, with its sentence, however often it is sent', async () => {
       await write({ value: 'One cup.' })
