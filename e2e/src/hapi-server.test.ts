@@ -103,17 +103,17 @@ describe.skipIf(hapiServerMissing !== undefined)(
       await write({ value: 'Zwei Tassen – früh 💊.', language: 'de-AT' })
       await write({ patient: 'ben', domain: 'plan', audience: 'assistant', value: 'Internal.' })
       expect(await send()).toEqual(Array.from({ length: 6 }, () => '201'))
-      const before = await held('kim')
+      const before = await stored('kim')
       expect(before).toEqual(['One cup. superseded', 'Zwei Tassen – früh 💊. current'])
-      expect(await held('ben')).toEqual(['Internal. current'])
+      expect(await stored('ben')).toEqual(['Internal. current'])
       expect((await send()).filter((status) => status === '201')).toEqual([])
-      expect(await held('kim')).toEqual(before)
+      expect(await stored('kim')).toEqual(before)
     })
 
     it('a correction supersedes what the server has, and names it', async () => {
       await write({ value: 'No tea.' })
       expect((await send()).filter((status) => status === '201')).toHaveLength(2)
-      expect(await held('kim')).toEqual([
+      expect(await stored('kim')).toEqual([
         'No tea. current',
         'One cup. superseded',
         'Zwei Tassen – früh 💊. superseded',
