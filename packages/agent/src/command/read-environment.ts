@@ -2,23 +2,20 @@ import { type CommandTerminal, readVariables } from '@tallystick/service-kit/com
 import {
   httpUrlField,
   integerField,
-  parsedField,
+  readSecretField,
   serviceNameField,
   textField,
   withFieldMeta,
 } from '@tallystick/service-kit/config-field'
 import { readPrivateKey } from '@tallystick/x402/hedera'
-import { type Hex, isAddress } from 'viem'
+import { isAddress } from 'viem'
 import { z } from 'zod'
 
-/** Errors of libraries are not passed on, since they repeat the text. */
-const privateKey = parsedField(
-  (text): Hex | undefined => {
-    const key = readPrivateKey(text, { only: 'ecdsa' })
-    return key.kind === 'key' ? `0x${key.hex}` : undefined
-  },
-  { expected: 'an ECDSA private key, 32 bytes or DER in hex', isSecret: true },
-)
+/** Its 64 digits. Errors of libraries are not passed on, since they repeat the text. */
+const privateKey = readSecretField('an ECDSA private key, 32 bytes or DER in hex', (text) => {
+  const key = readPrivateKey(text, { only: 'ecdsa' })
+  return key.kind === 'key' ? { text: `0x${key.hex}` } : key
+})
 
 const contractText = 'the contract that gets the money, an EVM address'
 const contract = withFieldMeta(

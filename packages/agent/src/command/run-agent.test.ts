@@ -236,6 +236,8 @@ describe('arguments and environment', () => {
     const { code, err } = await run(['pay'], { AGENT_KEY: 'f'.repeat(64) })
     expect(code).toBe(EXIT.usage)
     expect(err).toContain('AGENT_KEY: expected')
+    const address = await run(['pay'], { AGENT_KEY: `0x${'a1'.repeat(20)}` })
+    expect(address.err).toContain('it is 20 bytes: an address?')
     expect(err).not.toMatch(/ffff|115792/)
   })
 

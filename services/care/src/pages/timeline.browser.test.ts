@@ -79,10 +79,10 @@ describePages((pages) => {
     await service.write({ ...medication, audience: 'assistant', domain: 'suspicion' })
     await service.write(medication)
     const page = await pages.visit(`/timeline.html#token=${service.token(USER)}`)
-    const asOf = () => text(page, '#as-of')
+    const shownTimes = () => text(page, '#as-of')
     for (const domain of ['suspicion', 'nothing-there']) {
       expect(await ask(page, { ...NAMES, domain })).toBe('')
-      expect(await asOf()).toBe('There is no such record, or not for this token.')
+      expect(await shownTimes()).toBe('There is no such record, or not for this token.')
       expect(await page.isVisible('#hearing')).toBe(false)
     }
     expect(await page.content()).not.toContain('Dr Okafor')
