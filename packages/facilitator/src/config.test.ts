@@ -43,6 +43,13 @@ describe('the EVM variables', () => {
     expect(JSON.stringify(reading)).not.toContain('hunter2')
   })
 
+  test('a key that is none says what it is instead', () => {
+    const changes = { EVM_RPC_URL, EVM_KEY: `0x${'ab'.repeat(20)}` }
+    expect(readConfig(facilitatorConfig, { ...hedera, ...changes })).toMatchObject({
+      problems: [{ expected: expect.stringMatching(/; it is 20 bytes: an address\?$/) }],
+    })
+  })
+
   test('another chain needs its tokens spelled out', () => {
     const token = `0x${'12'.repeat(20)}/USD Coin/2/6`
     expect(parseEvmAssets(token, 8453)).toMatchObject([

@@ -111,7 +111,10 @@ export function readConfig<Schema extends z.ZodObject>(
     const field = schema.shape[variable]
     // A field that is good by itself failed a check across fields, whose message says what the others require of it.
     const isBad = field !== undefined && !z.safeParse(field, values[variable]).success
-    const expected = (isBad ? readFieldMeta(field).expected : undefined) ?? issue.message
+    const wanted = isBad ? readFieldMeta(field).expected : undefined
+    // A field may add what the text is instead.
+    const expected =
+      wanted === undefined || issue.message.startsWith(wanted) ? issue.message : wanted
     problems.push({
       variable,
       expected: values[variable] === undefined ? `${expected} (it is not set)` : expected,

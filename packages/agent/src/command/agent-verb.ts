@@ -107,7 +107,8 @@ function openSigner({ terminal: { clock } }: AgentCall, config: AgentConfig) {
   const lookUp = async (evmAddress: Address) =>
     await resolveAccountId({ mirrorUrl, evmAddress, clock })
   const privateKey = AGENT_KEY?.reveal()
-  return privateKey && agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp })
+  if (privateKey === undefined) return undefined
+  return agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp })
 }
 
 /** What every payment of this call has in common. */
