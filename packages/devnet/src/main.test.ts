@@ -113,7 +113,7 @@ describe('tallystick-devnet', () => {
     })
     expect(await nonsense.ended).toMatchObject({
       code: 2,
-      output: expect.stringContaining('There is no option --nonsense.'),
+      output: expect.stringContaining('There is no --nonsense.'),
     })
   })
 

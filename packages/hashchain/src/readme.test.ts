@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 
 const folder = new URL('..', import.meta.url)
+const root = new URL('../..', folder)
 const readme = readFileSync(new URL('README.md', folder), 'utf8')
 
-/** Each `sh run` block with the expected output block that follows it. */
-const examples = [...readme.matchAll(/```sh run\n([^]*?)```\s+```\n([^]*?)```/g)].map(
+/** Each `sh` block, which begins at the root, with the expected output block that follows it. */
+const examples = [...readme.matchAll(/```sh\n([^]*?)```\s+```\n([^]*?)```/g)].map(
   ([, script = '', output = '']) => ({ script, output }),
 )
 
@@ -41,7 +42,7 @@ describe('the README: what a reader can check without our code', () => {
   test.for(examples)('$script', ({ script, output }, { skip }) => {
     for (const tool of ['sha256sum', 'jq', 'seq'])
       if (script.includes(`${tool} `) && !hasTool(tool)) skip(`${tool} is not installed`)
-    expect(execFileSync('sh', ['-c', script], { cwd: folder, encoding: 'utf8' })).toBe(output)
+    expect(execFileSync('sh', ['-c', script], { cwd: root, encoding: 'utf8' })).toBe(output)
   })
 
   test('the loop over all versions names an altered one', ({ skip }) => {
@@ -49,7 +50,7 @@ describe('the README: what a reader can check without our code', () => {
     const loop = examples[1]?.script ?? ''
     const altered = loop.replaceAll('.preimage"', '.value"')
     expect(altered).not.toBe(loop)
-    expect(execFileSync('sh', ['-c', altered], { cwd: folder, encoding: 'utf8' })).toContain(
+    expect(execFileSync('sh', ['-c', altered], { cwd: root, encoding: 'utf8' })).toContain(
       'version 1 does not hold',
     )
   })

@@ -4,7 +4,6 @@ import {
   AccountCreateTransaction,
   AccountId,
   AccountUpdateTransaction,
-  ContractId,
   CustomFixedFee,
   Hbar,
   KeyList,
@@ -271,7 +270,6 @@ describe('L21: fungible tokens', () => {
       .setTokenSymbol('NO')
       .setTreasuryAccountId(treasury)
   test('what a token would not keep is refused, never left out', async () => {
-    expect(await readStatus(plainToken().setMetadata(Buffer.from('x')))).toBe('NOT_SUPPORTED')
     expect(await readStatus(plainToken().setSupplyType(TokenSupplyType.Finite))).toBe(
       'INVALID_TOKEN_MAX_SUPPLY',
     )
@@ -284,8 +282,6 @@ describe('L21: fungible tokens', () => {
       .setFeeCollectorAccountId(treasury)
     const chain = plainToken().setCustomFees([inIt]).setMaxTransactionFee(new Hbar(60))
     expect(await readStatus(chain)).toBe('NOT_SUPPORTED')
-    const byContract = plainToken().setAdminKey(ContractId.fromString('0.0.1001'))
-    expect(await readStatus(byContract)).toBe('BAD_ENCODING')
   })
 
   test('what cannot be moved moves nothing', async () => {
