@@ -15,7 +15,7 @@ function expectFigures(text: string): void {
   const read = (name: string) =>
     Number(new RegExp(`^postgres_${name} (\\S+)$`, 'm').exec(text)?.[1])
   expect(read('connections')).toBeGreaterThan(1)
-  expect(read('look_age_seconds')).toBeGreaterThan(0)
+  expect(read('look_age_seconds')).toSatisfy(Number.isInteger)
   const names = ['timeline', 'processes', 'lease_epoch', 'silent_hosts', 'doubtful_commits_total']
   expect(names.map(read)).toEqual([1, 1, 1, 0, 0])
 }

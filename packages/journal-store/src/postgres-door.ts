@@ -207,7 +207,7 @@ export class PostgresDoor {
   figures(): Omit<PostgresFigures, 'leaseEpoch' | 'processes'> {
     const lines = [...this.#open.keys()]
     const waiting = lines.map(({ unansweredCount }) => unansweredCount)
-    const looks = [...this.looks].map(({ atMs }) => atMs)
+    const ages = [...this.looks].map(({ atMs }) => performance.now() - atMs)
     const writers = [...this.#open.values()].filter((state) => !state.is_read_only)
     return {
       connections: lines.length,
@@ -217,7 +217,8 @@ export class PostgresDoor {
       doubtfulCommitsTotal: this.#doubtfulCommits,
       silentHosts: this.#silent.size,
       timeline: Math.max(0, ...writers.map(({ timeline }) => timeline)),
-      lookAgeSeconds: looks.length === 0 ? 0 : (performance.now() - Math.min(...looks)) / 1_000,
+      // Whole ones: others' writes make this process look sooner, and no reader of figures shall see when (C30).
+      lookAgeSeconds: Math.floor(Math.max(0, ...ages) / 1_000),
     }
   }
 

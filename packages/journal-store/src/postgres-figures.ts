@@ -10,7 +10,7 @@ export const POSTGRES_FIGURES = {
   doubtfulCommitsTotal: 'COMMITs that never got an answer, and were looked up.',
   silentHosts: 'Hosts that left a statement unanswered and have not answered since.',
   timeline: 'The timeline of the server that takes writes; each promotion begins a new one.',
-  lookAgeSeconds: 'How long ago this process last saw what the others committed.',
+  lookAgeSeconds: 'How long ago this process last saw what the others committed, in whole seconds.',
   processes: 'Equal processes that serve the store, this one included.',
   leaseEpoch: 'The number of the lease that this process holds; 0 while another holds it.',
 } as const
