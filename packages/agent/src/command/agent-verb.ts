@@ -103,10 +103,9 @@ function keepIn(path: string): (evidence: PurchaseEvidence) => void {
 }
 
 function openSigner({ terminal: { clock } }: AgentCall, config: AgentConfig) {
-  const { AGENT_ACCOUNT_ID, AGENT_KEY, MIRROR_URL: mirrorUrl } = config
+  const { AGENT_ACCOUNT_ID, AGENT_KEY: privateKey, MIRROR_URL: mirrorUrl } = config
   const lookUp = async (evmAddress: Address) =>
     await resolveAccountId({ mirrorUrl, evmAddress, clock })
-  const privateKey = AGENT_KEY?.reveal()
   if (privateKey === undefined) return undefined
   return agentSigner({ privateKey, accountId: AGENT_ACCOUNT_ID ?? lookUp })
 }

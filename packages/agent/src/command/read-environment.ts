@@ -11,11 +11,15 @@ import { readPrivateKey } from '@tallystick/x402/hedera'
 import { isAddress } from 'viem'
 import { z } from 'zod'
 
+const keyText = 'an ECDSA private key, 32 bytes or DER in hex'
 /** Its 64 digits. Errors of libraries are not passed on, since they repeat the text. */
-const privateKey = readSecretField('an ECDSA private key, 32 bytes or DER in hex', (text) => {
-  const key = readPrivateKey(text, { only: 'ecdsa' })
-  return key.kind === 'key' ? { text: `0x${key.hex}` } : key
-})
+const privateKey = withFieldMeta(
+  readSecretField(keyText, (text) => {
+    const key = readPrivateKey(text, { only: 'ecdsa' })
+    return key.kind === 'key' ? { text: `0x${key.hex}` } : key
+  }).transform((key) => key.reveal()),
+  { expected: keyText, isSecret: true },
+)
 
 const contractText = 'the contract that gets the money, an EVM address'
 const contract = withFieldMeta(
