@@ -13,7 +13,7 @@ import { z } from 'zod'
 
 const keyText = 'an ECDSA private key, 32 bytes or DER in hex'
 /** Its 64 digits. Errors of libraries are not passed on, since they repeat the text. */
-const privateKey = withFieldMeta(
+const privateKey: z.ZodType<string, string> = withFieldMeta(
   readSecretField(keyText, (text) => {
     const key = readPrivateKey(text, { only: 'ecdsa' })
     return key.kind === 'key' ? { text: `0x${key.hex}` } : key
