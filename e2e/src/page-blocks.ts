@@ -58,8 +58,10 @@ export function startBlock(
   environment: Readonly<Record<string, string>> = {},
 ) {
   const { description } = inject('stack')
+  // Vitest's own, and none of a reader's: care would take it for its address.
+  const { BASE_URL: _, ...inherited } = process.env
   const env = {
-    ...process.env,
+    ...inherited,
     PATH: readersPath(),
     ACCESS_URL: description.access.baseUrl,
     ...environment,

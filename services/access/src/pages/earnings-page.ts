@@ -55,7 +55,7 @@ ${!isComplete && html`<p class="note warn">Not everything is read yet: load the 
 <figcaption class="hint">Above the line what was earned, at most ${formatHbar(most(earned))}; below it what was spent on gas, at most ${formatHbar(most(spent))}. The newest window is last, and not over.</figcaption>
 </figure>
 </section>
-<section aria-labelledby="table-title"><h2 id="table-title">The same in figures</h2>
+<section><h2 id="table-title">The same in figures</h2>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="table-title"><table>
 <thead><tr><th scope="col">From, in HBAR</th><th scope="col" class="number">Earned</th><th scope="col" class="number">Renewals</th><th scope="col" class="number">Forwards and records</th><th scope="col" class="number">Left</th></tr></thead>
 <tbody>${windows.toReversed().map(row)}</tbody>
