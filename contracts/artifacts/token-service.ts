@@ -26,7 +26,7 @@ export const tokenServiceAbi = [
       {
         "name": "allowances",
         "type": "tuple[]",
-        "internalType": "struct TokenService.Allowance[]",
+        "internalType": "struct TokenBook.Allowance[]",
         "components": [
           {
             "name": "token",
@@ -195,7 +195,7 @@ export const tokenServiceAbi = [
       {
         "name": "facts",
         "type": "tuple",
-        "internalType": "struct TokenService.Token",
+        "internalType": "struct TokenBook.Token",
         "components": [
           {
             "name": "exists",
@@ -335,7 +335,7 @@ export const tokenServiceAbi = [
       {
         "name": "lines",
         "type": "tuple[]",
-        "internalType": "struct TokenService.Line[]",
+        "internalType": "struct TokenBook.Line[]",
         "components": [
           {
             "name": "token",
@@ -539,7 +539,7 @@ export const tokenServiceAbi = [
         "name": "relation",
         "type": "tuple",
         "indexed": false,
-        "internalType": "struct TokenService.Relation",
+        "internalType": "struct TokenBook.Relation",
         "components": [
           {
             "name": "isAssociated",

@@ -56,8 +56,8 @@ function onLinux(read: () => number): number {
   }
 }
 
-/** The folder's size is their number (Linux 6.2): listing ten thousand would hold the event loop. */
-const countOpenFiles = (): number => statSync('/proc/self/fd').size
+/** The folder's size is their number: listing ten thousand would hold the event loop. Before Linux 6.2 it is 0. */
+const countOpenFiles = (): number => statSync('/proc/self/fd').size || Number.NaN
 
 const readFilesMax = (): number =>
   Number(/^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])

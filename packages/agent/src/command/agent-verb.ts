@@ -147,8 +147,8 @@ export const agentVerb =
     ...verb,
     usage: [verb.usage, '[--json]'].filter(Boolean).join(' '),
     options: { ...verb.options, json: 'flag' },
-    async run({ terminal: found, ...given }) {
-      const call = { ...given, terminal }
+    async run({ terminal: found, ...rest }) {
+      const call = { ...rest, terminal }
       const task = read(call)
       const tools = openTools(call, task, readEnvironment(found, task))
       try {
