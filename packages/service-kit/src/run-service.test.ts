@@ -9,12 +9,12 @@ import { Registry } from './metrics.ts'
 import { startOtlpReceiver } from './otlp-receiver.fixture.ts'
 import { type Service, startListening, stopOrderly } from './run-service.ts'
 
-/** Preloaded into a process, it names on stderr the modules of OpenTelemetry's SDK that are loaded; prom-client loads its API. */
+/** Preloaded into a process, it names on stderr the modules of OpenTelemetry that are loaded. */
 const NAMING_MODULES = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({
     resolve(name, context, next) {
-      if (/opentelemetry.(?!api)/.test(name)) console.error('loaded', name)
+      if (/opentelemetry/.test(name)) console.error('loaded', name)
       return next(name, context)
     },
   })`)}`
